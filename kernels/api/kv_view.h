@@ -1,0 +1,68 @@
+// What a kernel knows of one layer's cache: where each entry's K and V lie, and which token position an entry holds.
+// Policy (which entries stay), element type and device all arrive through this plain struct.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "kernels/api/element_type.h"
+
+namespace decodescope {
+
+// Element (head h, slot s, i) lies at data + page(s) * page_stride + h * head_stride + (s mod page) * row_stride + i,
+// strides in elements. Contiguous storage is one page: [kv_heads, capacity, head_dim].
+struct KvSide {
+    std::byte* data = nullptr;
+    ElementType type = ElementType::F32;
+    std::int64_t page_stride = 0;
+    std::int64_t head_stride = 0;
+    std::int64_t row_stride = 0;
+};
+
+// Entries 0 .. count-1 are what may be read. Entry e lies in slot e when `pages` is null, else in slot
+// (pages[e >> log2_page] << log2_page) + (e mod page). `positions` null means entry e holds token position e.
+struct EntryTable {
+    const std::int32_t* pages = nullptr;
+    int log2_page = 30;
+    std::int32_t count = 0;                    // entries after this step's rows are stored
+    const std::int32_t* positions = nullptr;   // [count]
+    const std::int32_t* store_entries = nullptr;  // [new rows]: the entry each new row is stored in; null: the last ones, in order
+};
+
+struct KvView {
+    KvSide k, v;
+    EntryTable table;
+    int kv_heads = 0;
+    int head_dim = 0;
+};
+
+// Row r sees entry e when position(e) <= position and (position(e) >= window_first or position(e) < sink_end).
+// Full causal attention: window_first = 0.
+struct RowVisibility {
+    std::int32_t position = 0;
+    std::int32_t window_first = 0;
+    std::int32_t sink_end = 0;
+};
+
+inline bool visible(const RowVisibility& row, std::int32_t entry_position) {
+    return entry_position <= row.position && (entry_position >= row.window_first || entry_position < row.sink_end);
+}
+
+inline std::int64_t entry_slot(const EntryTable& table, std::int32_t entry) {
+    if (table.pages == nullptr) return entry;
+    const std::int32_t mask = (std::int32_t{1} << table.log2_page) - 1;
+    return (static_cast<std::int64_t>(table.pages[entry >> table.log2_page]) << table.log2_page) + (entry & mask);
+}
+
+inline std::int32_t entry_position(const EntryTable& table, std::int32_t entry) {
+    return table.positions == nullptr ? entry : table.positions[entry];
+}
+
+// Offset in elements of (head, slot) within a side.
+inline std::int64_t side_offset(const KvSide& side, const EntryTable& table, std::int64_t head, std::int64_t slot) {
+    const std::int64_t page = table.pages == nullptr ? 0 : slot >> table.log2_page;
+    const std::int64_t within = table.pages == nullptr ? slot : slot & ((std::int64_t{1} << table.log2_page) - 1);
+    return page * side.page_stride + head * side.head_stride + within * side.row_stride;
+}
+
+}  // namespace decodescope

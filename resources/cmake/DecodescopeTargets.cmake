@@ -1,0 +1,46 @@
+# Settings that every target shares, and the helpers that make targets from folders.
+
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})
+if(NOT CMAKE_BUILD_TYPE)
+    set(CMAKE_BUILD_TYPE Release CACHE STRING "" FORCE)
+endif()
+
+find_program(CCACHE_PROGRAM ccache)
+if(CCACHE_PROGRAM)
+    set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE_PROGRAM})
+endif()
+
+add_compile_options(-Wall -Wextra -Wno-unused-parameter)
+if(DECODESCOPE_SANITIZE)
+    string(REPLACE "," ";" sanitizers "${DECODESCOPE_SANITIZE}")
+    foreach(sanitizer IN LISTS sanitizers)
+        add_compile_options(-fsanitize=${sanitizer})
+        add_link_options(-fsanitize=${sanitizer})
+    endforeach()
+    add_compile_options(-fno-omit-frame-pointer -fno-sanitize-recover=all)
+endif()
+
+# A static library of all sources below a folder. Further arguments are what it links, i.e. what it may include.
+function(decodescope_library name)
+    file(GLOB_RECURSE sources CONFIGURE_DEPENDS *.cpp *.h)
+    add_library(${name} STATIC ${sources})
+    target_include_directories(${name} PUBLIC ${PROJECT_SOURCE_DIR})
+    target_link_libraries(${name} PUBLIC ${ARGN})
+    # Debug builds poison freed storage and check more.
+    target_compile_definitions(${name} PUBLIC $<$<CONFIG:Debug>:DECODESCOPE_DEBUG=1>)
+endfunction()
+
+# The same for code that uses Qt: moc, the keyword ban and a precompiled header.
+function(decodescope_qt_library name)
+    decodescope_library(${name} ${ARGN})
+    decodescope_use_qt(${name})
+endfunction()
+
+function(decodescope_use_qt name)
+    set_target_properties(${name} PROPERTIES AUTOMOC ON)
+    target_compile_definitions(${name} PUBLIC QT_NO_KEYWORDS QT_NO_FOREACH)
+endfunction()
