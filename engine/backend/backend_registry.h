@@ -1,0 +1,38 @@
+// The backends that work here, and for the others the sentence why not. The engine includes no backend: whoever puts the
+// program together registers them.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "kernels/api/backend.h"
+
+namespace decodescope {
+
+struct BackendRequest {
+    std::string id = "cpu";       // "cpu", "reference", "cuda:1"
+    int threads = 0;              // 0 = all
+    std::string instruction_set;  // empty = best
+};
+
+struct BackendEntry {
+    std::string id, title;
+    bool available = false;
+    std::string reason;           // why not, one sentence
+    std::function<Result<std::shared_ptr<Backend>>(const BackendRequest&)> create;
+};
+
+class BackendRegistry {
+public:
+    void add(BackendEntry entry) { entries_.push_back(std::move(entry)); }
+    const std::vector<BackendEntry>& entries() const { return entries_; }
+    // Unknown id or not available: error that names what there is.
+    Result<std::shared_ptr<Backend>> create(const BackendRequest& request) const;
+
+private:
+    std::vector<BackendEntry> entries_;
+};
+
+}  // namespace decodescope

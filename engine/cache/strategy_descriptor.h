@@ -1,0 +1,55 @@
+// What the menu, the form, `--cache` and the conformance tests know of a strategy. Parameters are declared once, here.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kernels/api/status.h"
+
+namespace decodescope {
+
+class CacheStrategy;
+
+enum class ParameterType { Integer, Boolean, Choice };
+
+struct ParameterDescriptor {
+    std::string name;             // as in `--cache preallocated:capacity=N`
+    ParameterType type = ParameterType::Integer;
+    std::int64_t minimum = 0, maximum = 0;
+    std::int64_t default_value = 0;  // Integer: 0 may mean "chosen from the run", see help; Boolean 0/1; Choice: index
+    std::vector<std::string> choices;
+    std::string help;             // one sentence
+};
+
+using ParameterValues = std::map<std::string, std::int64_t>;
+
+struct StrategyDescriptor {
+    std::string id;               // "preallocated"
+    std::string title;            // "Preallocated"
+    std::string explanation;      // two sentences for the menu and the help
+    std::vector<ParameterDescriptor> parameters;
+    bool has_cache = true;        // false: recompute
+    bool lossy = false;           // differs by design from full attention
+    std::function<Result<std::unique_ptr<CacheStrategy>>(const ParameterValues&)> create;
+};
+
+// All strategies, in menu order. engine/cache/catalogue.cpp holds one line for each.
+const std::vector<StrategyDescriptor>& strategy_catalogue();
+const StrategyDescriptor* find_strategy(std::string_view id);
+
+// A parsed `--cache` argument; every parameter has a value.
+struct CacheSpec {
+    std::string id = "preallocated";
+    ParameterValues parameters;
+    bool operator==(const CacheSpec&) const = default;
+};
+// "preallocated:capacity=256,slab=true". Errors name the value and what is allowed (kind Argument).
+Result<CacheSpec> parse_cache_spec(std::string_view text);
+std::string to_string(const CacheSpec& spec);  // defaults left out
+
+}  // namespace decodescope

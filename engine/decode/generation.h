@@ -1,0 +1,54 @@
+// Prefill, sample, feed, until a stop: the loop that the command line, the window and the measurements share.
+// It appends what happens to a RunRecording.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/decode/decode_session.h"
+#include "engine/trace/run_recording.h"
+
+namespace decodescope {
+
+struct GenerationConfig {
+    SamplerConfig sampler;
+    std::int64_t new_tokens = 0;   // step() refuses beyond it with stop reason "length"; 0 = until the context is full
+    bool stop_at_eos = true;
+};
+
+class Generation {
+public:
+    // `recording` may be null. The session must be empty or hold a prefix of the tokens given to start().
+    Generation(std::shared_ptr<DecodeSession> session, const GenerationConfig& config, std::shared_ptr<RunRecording> recording);
+    ~Generation();
+
+    // Prefill of the prompt in chunks; one StepFacts (index 0) for the whole prompt. Empty prompt, token out of range,
+    // prompt longer than the context: one sentence with the values. Progress in tokens.
+    Status start(std::span<const std::int32_t> prompt, const ProgressFn& progress, std::stop_token stop);
+    // Feeds tokens that are already decided (after a switch of strategy, or when the view is played again) as one step of phase Refeed.
+    Status feed_again(std::span<const std::int32_t> tokens, std::span<const bool> generated, const ProgressFn& progress, std::stop_token stop);
+    // Feeds the token sampled last and samples the next. An empty stop reason means that it went on.
+    Status step(std::stop_token stop);
+
+    bool finished() const;
+    const std::string& stop_reason() const;           // "", "length", "eos", "context_full", "cancelled"
+    std::span<const std::int32_t> tokens() const;     // prompt and generated, the pending one included
+    std::int32_t pending_token() const;               // sampled, not yet fed; -1 none
+    std::span<const float> last_logits() const;
+    const StepFacts& last_step() const;
+    DecodeSession& session();
+    const std::shared_ptr<RunRecording>& recording() const;
+    void set_stop_reason(std::string reason);
+
+private:
+    struct State;
+    std::unique_ptr<State> state_;
+};
+
+// The facts of a run of this session, without prompt length and date-dependent values that the caller knows better.
+RunFacts make_run_facts(const DecodeSession& session, const SamplerConfig& sampler);
+
+}  // namespace decodescope

@@ -1,0 +1,33 @@
+// The recompute lane: the same tokens through a full causal pass without a cache, compared with the cached lane.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <stop_token>
+#include <string_view>
+#include <vector>
+
+#include "engine/decode/decode_session.h"
+#include "engine/trace/step_facts.h"
+
+namespace decodescope {
+
+class RecomputeLane {
+public:
+    static Result<std::unique_ptr<RecomputeLane>> create(LoadedModelPtr model);
+    virtual ~RecomputeLane() = default;
+    // A full pass over all tokens; `cached` are the cached lane's logits after the same tokens.
+    virtual Result<RacePoint> compare(std::span<const std::int32_t> tokens, std::span<const float> cached_logits, double cached_micros, std::stop_token stop) = 0;
+};
+
+// `--recompute every|at=256,512|budget=30s`: at which lengths the recompute lane runs.
+struct RaceSchedule {
+    enum class Mode { Every, At, Budget } mode = Mode::Every;
+    std::vector<std::int64_t> lengths;
+    double budget_seconds = 0;
+    // Whether to measure at this length; `spent_micros` so far and the expected price of the next pass.
+    bool due(std::int64_t length, double spent_micros, double expected_micros) const;
+};
+Result<RaceSchedule> parse_race_schedule(std::string_view text);
+
+}  // namespace decodescope

@@ -1,0 +1,23 @@
+// Bytes by purpose as the allocator counted them, beside what the formula says, with the gap in words.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "engine/trace/run_recording.h"
+
+namespace decodescope {
+
+struct LedgerLine {
+    std::string purpose;        // "weights", "KV used", "KV reserved", "activations"
+    std::int64_t measured_bytes = 0;
+    std::int64_t derived_bytes = 0;  // -1: no formula
+    std::string formula;        // "2 · L · H_kv · d · bytes · tokens"
+    std::string filled_in;      // "2 · 6 · 2 · 32 · 4 · 21 = 64,512"
+    std::string gap;            // why measured and derived differ; empty when equal
+};
+
+std::vector<LedgerLine> memory_ledger(const RunFacts& facts, const StepFacts& step);
+
+}  // namespace decodescope

@@ -1,0 +1,75 @@
+// The facts of one step: what was fed, what came out, what it cost. Immutable once published.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "engine/text/sampler.h"
+#include "kernels/api/backend.h"
+
+namespace decodescope {
+
+enum class Phase : std::uint8_t { Prefill, Decode, Refeed };  // Refeed: tokens fed again after a switch of strategy
+
+// One stage of the compiled step as it was timed.
+struct OpRecord {
+    std::int32_t stage = 0;  // index into RunFacts::stages
+    float micros = 0;
+};
+
+struct KvFacts {
+    std::int64_t rows_written = 0;     // per layer, by this step
+    std::int64_t rows_read = 0;        // entries the last row read, per layer, itself included
+    std::int64_t tokens_seen = 0;      // since the start of the sequence
+    std::int64_t tokens_stored = 0;    // in the cache now
+    std::int64_t capacity_tokens = 0;  // reserved now
+    std::int64_t used_bytes = 0;       // all layers, as allocated for stored tokens
+    std::int64_t reserved_bytes = 0;   // all layers, as allocated
+    std::int64_t copied_bytes = 0;     // moved by this step to grow the cache
+    std::int64_t peak_bytes = 0;       // highest KV bytes live during this step (old + new while growing)
+};
+
+struct MemoryFacts {
+    std::array<std::int64_t, kMemoryPurposeCount> bytes{};  // by MemoryPurpose, as the allocator counted them
+    std::int64_t history_bytes = 0;                         // what the recording itself holds
+};
+
+// A token row that left the cache: its position and the step at which it left.
+struct EvictedEntry {
+    std::int32_t position = 0;
+};
+
+struct StepFacts {
+    std::int32_t index = 0;           // 0 = prefill of the prompt
+    Phase phase = Phase::Prefill;
+    std::int32_t first_row = 0;       // rows of this step in the recording: first_row .. first_row + row_count - 1
+    std::int32_t row_count = 0;
+    std::int32_t sampled_token = -1;  // what the sampler picked from this step's logits; -1: none
+    std::string stop_reason;          // "" while running, else "length", "eos", "context_full", "cancelled"
+    double micros = 0;                // the pass itself, without sampling and recording
+    bool captured = false;            // attention was captured: timing is marked
+    bool warm_up = false;             // first use of buffers; left out of charts' medians
+    KvFacts kv;
+    MemoryFacts memory;
+    std::int64_t flops = 0;           // by the formula
+    std::int64_t bytes = 0;           // by the formula
+    std::vector<OpRecord> ops;        // empty when not profiled
+    std::vector<TokenProbability> top;  // 10, before temperature
+    std::vector<TokenProbability> candidates;  // what was drawn from, after the filters; at most 10
+    std::vector<EvictedEntry> evicted;
+};
+
+// One comparison of the recompute lane with the cached lane on the same tokens.
+struct RacePoint {
+    std::int32_t step = 0;             // step of the recording
+    std::int32_t length = 0;           // tokens in the sequence after the pass
+    double cached_micros = 0;
+    double recompute_micros = 0;
+    double max_abs_logit_diff = 0;
+    bool same_token = true;            // greedy token of both
+    bool captured = false;             // the cached lane captured attention
+};
+
+}  // namespace decodescope
