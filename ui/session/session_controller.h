@@ -1,0 +1,112 @@
+// The window's side of the engine: a state machine on the GUI thread that posts numbered requests to the engine's thread
+// and never waits for it. Everything a panel shows comes from here as immutable facts.
+#pragma once
+
+#include <QObject>
+#include <QString>
+#include <QStringList>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "engine/backend/backend_registry.h"
+#include "engine/decode/decode_session.h"
+#include "engine/measure/sweep.h"
+#include "engine/trace/run_recording.h"
+#include "ui/session/session_settings.h"
+
+namespace decodescope {
+
+enum class SessionState {
+    Empty,      // nothing loaded yet, or loading failed with nothing before it
+    Loading,    // a model is being opened; the old run stays visible
+    Ready,      // loaded and prefilled, or waiting for a prompt
+    Stepping,   // one step was asked for and is under way
+    Playing,    // steps until paused
+    Measuring,  // a sweep runs
+    Replay,     // a recording from a file: no engine
+};
+
+enum class SessionAction { Open, Configure, Reset, StepForward, StepBack, Play, Pause, RunToEnd, ContinueFromHere, Sweep, CancelWork, SaveRecording, OpenRecording, Inspect };
+
+struct SessionMessage {
+    enum class Kind { Info, Warning, Error } kind = Kind::Info;
+    QString text;  // one sentence
+    QString hint;
+};
+
+// K and V of one cached token in one layer, answered by inspect().
+struct InspectedCell {
+    int layer = 0, position = 0;
+    bool available = false;
+    QString reason;  // why not: evicted, no engine, recompute keeps nothing
+    DecodeSession::CellValues values;
+};
+
+class SessionController : public QObject {
+    Q_OBJECT
+public:
+    // The registry and resource folder are used on the engine's thread.
+    SessionController(BackendRegistry registry, QString resource_folder, QObject* parent = nullptr);
+    ~SessionController() override;  // asks the work to stop, quits the thread and waits
+
+    SessionState state() const;
+    bool can(SessionAction action) const;        // the state table; panels and menus enable by it
+    const SessionSettings& settings() const;     // of the run that is shown
+    ModelPtr model() const;                      // null in Replay and before the first load
+    const BackendRegistry& registry() const;
+
+    RecordingPtr recording() const;              // may be null
+    int step_count() const;
+    int viewed_step() const;                     // -1: nothing yet
+    bool following() const;                      // the view is at the newest step
+    bool finished() const;                       // nothing more can be generated
+    QString stop_reason() const;
+    double tokens_per_second() const;            // speed setting; 0 = as fast as it goes
+    bool race_enabled() const;
+    std::shared_ptr<const SweepResult> sweep() const;   // last one, complete or cancelled
+    StepProgram program() const;                 // for slow motion; empty in Replay without a model
+
+public Q_SLOTS:
+    // Applies settings: loads another model, switches strategy (tokens are kept and fed again) or restarts with a new prompt, as needed.
+    void apply(const SessionSettings& settings);
+    void reset();                    // same prompt, from the prefill
+    void step_forward();             // replays while the view is back, generates at the end
+    void step_back();                // moves the view only
+    void view_step(int step);        // Home, End, scrubbing
+    void play();
+    void pause();
+    void toggle_play();
+    void run_to_end();
+    void set_tokens_per_second(double value);
+    void set_race(bool on);
+    void set_capture(bool on);
+    void continue_from_here();       // drops what comes after the viewed step and goes on from there
+    void cancel();                   // whatever runs: stops within one token, keeps what is there
+    void start_sweep(const SweepRequest& request);
+    void save_recording(const QString& path);
+    void open_recording(const QString& path);
+    void inspect(int layer, int position);
+
+Q_SIGNALS:
+    void state_changed();
+    void recording_replaced();                   // another run: panels start anew
+    void steps_arrived();                        // rows, steps or race points were appended; coalesced to at most 30 a second
+    void view_changed();
+    void settings_changed();
+    void progress(const QString& what, qint64 done, qint64 total);  // total 0: unknown; done == total: finished
+    void message(const SessionMessage& message);
+    void cell_inspected(const InspectedCell& cell);
+    void sweep_changed();                        // partial or final result
+    void recording_saved(const QString& path);
+
+private:
+    struct Private;
+    std::unique_ptr<Private> d_;
+};
+
+}  // namespace decodescope
+
+Q_DECLARE_METATYPE(decodescope::SessionMessage)
+Q_DECLARE_METATYPE(decodescope::InspectedCell)
