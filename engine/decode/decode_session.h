@@ -34,6 +34,7 @@ struct SessionConfig {
     std::int64_t prefill_chunk = 0;    // rows of one prefill pass; 0 = chosen by the session
     bool capture_attention = false;    // all layers, all heads
     bool profile = false;
+    bool all_logits = false;           // PassResult::all_logits of every row (--trace), not only of the last
 };
 
 // What one pass (one call of feed) produced beside the facts. Valid until the next call.
@@ -41,6 +42,7 @@ struct PassResult {
     std::int32_t first_position = 0;
     std::int32_t rows = 0;
     std::span<const float> logits;                 // [vocabulary], of the last row
+    std::span<const float> all_logits;             // [rows, vocabulary] when SessionConfig::all_logits, else empty
     // Attention, [layers], null = not captured: [rows, heads, stride]
     std::vector<const float*> attention;
     std::int64_t attention_stride = 0;

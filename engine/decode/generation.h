@@ -17,6 +17,8 @@ struct GenerationConfig {
     SamplerConfig sampler;
     std::int64_t new_tokens = 0;   // step() refuses beyond it with stop reason "length"; 0 = until the context is full
     bool stop_at_eos = true;
+    // Called after every pass with the tokens that it fed; the result is valid during the call (--trace, logits hash).
+    std::function<void(const PassResult& pass, std::span<const std::int32_t> fed, Phase phase)> on_pass;
 };
 
 class Generation {
