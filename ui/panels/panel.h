@@ -43,6 +43,16 @@ public:
     virtual void present(const PanelContext& context, unsigned changes) = 0;
     virtual std::vector<ExportItem> exports() { return {}; }
 
+    // The card around the panel draws the title; beside it, quiet: what the panel shows ("layers down, positions right"),
+    // at the right end one line of facts ("21 of 64 slots · 63.0 KiB used [measured]") and small buttons.
+    virtual QString subtitle() const { return {}; }
+    virtual QString facts_line() const { return {}; }
+    virtual QWidget* header_tools() { return nullptr; }  // made once, owned by the card afterwards
+
+Q_SIGNALS:
+    void header_changed();  // subtitle or facts line differ now
+    void export_requested(const QString& export_id);
+
 protected:
     PanelContext context_;
 };
