@@ -10,7 +10,10 @@ inline float f16_to_f32(std::uint16_t h) {
     const std::uint32_t sign = static_cast<std::uint32_t>(h & 0x8000u) << 16;
     const std::uint32_t exponent = (h >> 10) & 0x1Fu;
     const std::uint32_t mantissa = h & 0x3FFu;
-    if (exponent == 31) return std::bit_cast<float>(sign | 0x7F800000u | (mantissa << 13));
+    if (exponent == 31) {  // a signalling NaN becomes quiet, as the hardware conversions do
+        const std::uint32_t quiet = mantissa != 0 ? 0x400000u : 0u;
+        return std::bit_cast<float>(sign | 0x7F800000u | quiet | (mantissa << 13));
+    }
     if (exponent != 0) return std::bit_cast<float>(sign | ((exponent + 112) << 23) | (mantissa << 13));
     // Zero or subnormal: mantissa * 2^-24 is exact in f32.
     const float magnitude = static_cast<float>(mantissa) * 0x1p-24f;

@@ -1,0 +1,88 @@
+#include "kernels/reference/host_weights.h"
+
+#include <algorithm>
+
+#include "kernels/reference/element_access.h"
+
+namespace decodescope {
+namespace {
+
+constexpr std::size_t kAlignment = 64;
+
+std::size_t aligned(std::size_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
+
+}  // namespace
+
+ElementType kept_type(const WeightTensor& tensor, WeightType type) {
+    if (tensor.columns == 1) return ElementType::F32;
+    switch (type) {
+        case WeightType::AsInFile: return tensor.type;
+        case WeightType::F32: return ElementType::F32;
+        case WeightType::F16: return ElementType::F16;
+        case WeightType::BF16: return ElementType::BF16;
+    }
+    return tensor.type;
+}
+
+std::vector<std::int64_t> HostWeights::tensor_rows() const {
+    std::vector<std::int64_t> rows;
+    rows.reserve(tensors_.size());
+    for (const HostTensor& tensor : tensors_) rows.push_back(tensor.rows);
+    return rows;
+}
+
+Result<std::shared_ptr<HostWeights>> HostWeights::plan(const WeightTable& table, WeightType type,
+                                                       const std::function<Result<BufferPtr>(std::size_t)>& allocate) {
+    auto weights = std::make_shared<HostWeights>();
+    std::vector<std::size_t> offsets;
+    std::size_t bytes = 0;
+    std::int64_t largest = 0;
+    for (const WeightTensor& tensor : table.tensors) {
+        HostTensor kept;
+        kept.type = kept_type(tensor, type);
+        kept.rows = tensor.rows;
+        kept.columns = tensor.columns;
+        offsets.push_back(bytes);
+        bytes += aligned(static_cast<std::size_t>(kept.rows * kept.columns) * element_bytes(kept.type));
+        if (kept.columns > 1 && kept.rows * kept.columns > largest) {
+            largest = kept.rows * kept.columns;
+            weights->matrix_type_ = kept.type;
+        }
+        weights->tensors_.push_back(kept);
+    }
+    auto buffer = allocate(bytes);
+    if (!buffer.ok()) return buffer.error();
+    weights->buffer_ = std::move(buffer.value());
+    for (std::size_t i = 0; i < offsets.size(); ++i) weights->tensors_[i].data = weights->buffer_->data() + offsets[i];
+    return weights;
+}
+
+std::byte* HostWeights::mutable_row(std::size_t tensor, std::int64_t row) {
+    const HostTensor& kept = tensors_[tensor];
+    return buffer_->data() + (kept.row(row) - buffer_->data());
+}
+
+void convert_rows(const WeightTensor& from, std::int64_t first, std::int64_t last, ElementType to_type, std::byte* to) {
+    constexpr std::int64_t kBlock = 64;
+    const std::size_t bytes = element_bytes(from.type);
+    const bool same = from.type == to_type;
+    for (std::int64_t column = 0; column < from.columns; column += kBlock) {
+        const std::int64_t column_end = std::min(column + kBlock, from.columns);
+        for (std::int64_t row = first; row < last; ++row) {
+            const std::int64_t source = row * from.row_stride;
+            const std::int64_t target = (row - first) * from.columns;
+            if (same && from.column_stride == 1) {
+                std::memcpy(to + static_cast<std::size_t>(target + column) * bytes,
+                            static_cast<const std::byte*>(from.data) + static_cast<std::size_t>(source + column) * bytes,
+                            static_cast<std::size_t>(column_end - column) * bytes);
+                continue;
+            }
+            for (std::int64_t c = column; c < column_end; ++c) {
+                const float value = load_element(from.data, from.type, source + c * from.column_stride);
+                store_element(to, to_type, target + c, value);
+            }
+        }
+    }
+}
+
+}  // namespace decodescope
