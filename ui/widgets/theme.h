@@ -27,6 +27,11 @@ public:
     QColor color(Role role) const;
     // Text that is readable on a fill of that role.
     QColor ink_on(Role role) const;
+    // The role's colour as text on card or background: darkened (or lightened) until the contrast is at least 4.5 to 1.
+    QColor text(Role role) const;
+    // What is drawn for a value that was not captured: never a colour of the attention scale, hatched by the painter.
+    QColor not_captured() const;
+    QColor focus() const;  // ring of the widget that has the keyboard
     // Attention 0..1 on the one fixed scale; values outside are clamped, NaN gives the "not captured" colour.
     QRgb attention(float weight) const;
     // Role colour mixed with the card by strength 0..1, for cells shaded by value.
@@ -39,7 +44,10 @@ public:
     QFont digits() const;  // body with digits of equal width
     int grid() const;      // 8 px times type_scale, rounded
     QPalette palette() const;
-    QString style_sheet() const;  // for the whole application: flat cards, quiet lines, visible focus
+    // For the whole application: flat cards, quiet lines, visible focus. Widgets choose a look by dynamic properties, set to
+    // true before they are shown: "accent" (QPushButton, QToolButton: filled with ink; a checked button looks the same),
+    // "flat" (buttons without a frame), "card" (QFrame, QWidget: rounded card), "quiet", "note", "title", "figure" (QLabel).
+    QString style_sheet() const;
 
 private:
     Mode mode_;
@@ -49,6 +57,10 @@ private:
 // The theme in force; changed by the main window, read while painting.
 const Theme& theme();
 void set_theme(const Theme& theme);
+// set_theme() and the whole application with it: Fusion style, palette, font, style sheet.
+void apply_theme(const Theme& theme);
+// Contrast of two colours as WCAG defines it, 1 to 21.
+double contrast_ratio(const QColor& a, const QColor& b);
 // Families that every text uses, CJK face named before the system's default.
 QStringList font_families();
 
