@@ -1,0 +1,190 @@
+#include "ui/viewmodels/timing_model.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+namespace decodescope {
+
+namespace {
+
+constexpr int kNewest = 5;           // passes whose median is "now"
+constexpr double kGainFrom = 1.15;   // below it the panel says that there is no gain, and why
+
+double median(std::vector<double> values) {
+    if (values.empty()) return 0;
+    const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+    std::nth_element(values.begin(), middle, values.end());
+    return *middle;
+}
+
+template <class T>
+void reorder(std::vector<T>& values, const std::vector<std::size_t>& order) {
+    std::vector<T> sorted;
+    sorted.reserve(values.size());
+    for (std::size_t i : order) sorted.push_back(values[i]);
+    values = std::move(sorted);
+}
+
+// After "continue from here" lengths come again: a lane is kept in order of length, the newest pass last.
+void sort_by_length(TimingLane& lane) {
+    if (std::is_sorted(lane.length.begin(), lane.length.end())) return;
+    std::vector<std::size_t> order(lane.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return lane.length[a] < lane.length[b]; });
+    reorder(lane.step, order);
+    reorder(lane.length, order);
+    reorder(lane.micros, order);
+    reorder(lane.captured, order);
+    reorder(lane.cost, order);
+}
+
+void append(TimingLane& lane, int step, int length, double micros, bool captured, Cost cost) {
+    lane.step.push_back(step);
+    lane.length.push_back(length);
+    lane.micros.push_back(micros);
+    lane.captured.push_back(captured);
+    lane.cost.push_back(cost);
+}
+
+// Passes without capture alone, where there are enough of them: a curve never mixes both kinds.
+CostFit fit_lane(const TimingLane& lane) {
+    constexpr std::size_t kEnough = 6;
+    const auto plain = static_cast<std::size_t>(std::count(lane.captured.begin(), lane.captured.end(), false));
+    std::vector<Cost> costs;
+    std::vector<double> micros;
+    for (std::size_t i = 0; i < lane.size(); ++i) {
+        if (plain >= kEnough && lane.captured[i]) continue;
+        costs.push_back(lane.cost[i]);
+        micros.push_back(lane.micros[i]);
+    }
+    return fit_cost(costs, micros);
+}
+
+std::vector<double> evaluate(const CostFit& fit, const TimingLane& lane) {
+    std::vector<double> values;
+    if (!fit.valid) return values;
+    values.reserve(lane.size());
+    for (const Cost& cost : lane.cost) values.push_back(fit.micros(cost));
+    return values;
+}
+
+}  // namespace
+
+std::int64_t pass_flops(const ModelConfig& c, std::int64_t past, std::int64_t rows) {
+    const std::int64_t attended = rows * past + rows * (rows + 1) / 2;
+    return 2 * c.layer_matrix_parameters() * rows + 4 * c.layers * c.heads * c.head_dim * attended + 2 * c.vocabulary * c.hidden;
+}
+
+void TimingModel::update(const RunRecording* recording, bool lossy_strategy) {
+    lossy_ = lossy_strategy;
+    if (recording != source_) {
+        *this = TimingModel();
+        lossy_ = lossy_strategy;
+        source_ = recording;
+        recomputes_ = recording != nullptr && recording->facts().cache_spec.rfind("recompute", 0) == 0;
+    }
+    if (recording == nullptr) return;
+    const int steps = recording->step_count(), race = recording->race_count();
+    if (steps == steps_ && race == race_) return;
+    take_steps(*recording);
+    take_race(*recording);
+    fit();
+}
+
+void TimingModel::take_steps(const RunRecording& recording) {
+    for (const int count = recording.step_count(); steps_ < count; ++steps_) {
+        const auto facts = recording.step(steps_);
+        if (facts->phase != Phase::Decode || facts->warm_up) continue;
+        append(cached_, facts->index, facts->first_row + facts->row_count, facts->micros, facts->captured, {facts->flops, facts->bytes});
+    }
+    sort_by_length(cached_);
+}
+
+void TimingModel::take_race(const RunRecording& recording) {
+    const RunFacts& facts = recording.facts();
+    for (const int count = recording.race_count(); race_ < count; ++race_) {
+        const RacePoint point = recording.race_point(race_);
+        points_.push_back(point);
+        append(recompute_, point.step, point.length, point.recompute_micros, false,
+               {pass_flops(facts.config, 0, point.length), facts.weight_bytes});
+    }
+    sort_by_length(recompute_);
+}
+
+void TimingModel::fit() {
+    cached_fit_ = fit_lane(cached_);
+    recompute_fit_ = fit_lane(recompute_);
+    cached_expected_ = evaluate(cached_fit_, cached_);
+    recompute_expected_ = evaluate(recompute_fit_, recompute_);
+}
+
+std::vector<double> TimingModel::cumulated(const TimingLane& lane) {
+    std::vector<double> sums;
+    sums.reserve(lane.size());
+    double sum = 0;
+    for (std::size_t i = 0; i < lane.size(); ++i) {
+        sum += lane.micros[i];
+        if (i > 0) sum += std::max(0.0, lane.length[i] - lane.length[i - 1] - 1) * (lane.micros[i] + lane.micros[i - 1]) / 2;
+        sums.push_back(sum);
+    }
+    return sums;
+}
+
+TimingSummary TimingModel::summary(int up_to_step) const {
+    TimingSummary s;
+    std::vector<double> cached, recompute;
+    for (std::size_t i = cached_.size(); i-- > 0 && cached.size() < kNewest;)
+        if (cached_.step[i] <= up_to_step) {
+            cached.push_back(cached_.micros[i]);
+            s.length = std::max(s.length, static_cast<int>(cached_.length[i]));
+        }
+    const RacePoint* before = nullptr;
+    for (const RacePoint& point : points_) {
+        if (point.step > up_to_step) continue;
+        ++s.compared;
+        s.same_tokens += point.same_token ? 1 : 0;
+        s.max_logit_diff = std::max(s.max_logit_diff, point.max_abs_logit_diff);
+        const double missed = before == nullptr ? 0.0 : std::max(0, point.length - before->length - 1);
+        s.cached_total_micros += point.cached_micros + (missed > 0 ? missed * (point.cached_micros + before->cached_micros) / 2 : 0);
+        s.recompute_total_micros += point.recompute_micros + (missed > 0 ? missed * (point.recompute_micros + before->recompute_micros) / 2 : 0);
+        s.total_has_derived = s.total_has_derived || missed > 0;
+        before = &point;
+    }
+    for (std::size_t i = recompute_.size(); i-- > 0 && recompute.size() < kNewest;)
+        if (recompute_.step[i] <= up_to_step) recompute.push_back(recompute_.micros[i]);
+    s.cached_micros = median(cached);
+    s.recompute_micros = median(recompute);
+    if (s.cached_micros > 0 && s.recompute_micros > 0) s.speedup = s.recompute_micros / s.cached_micros;
+    if (s.compared > 0) s.same = lossy_ ? SameAnswer::ByDesign : s.same_tokens == s.compared ? SameAnswer::Yes : SameAnswer::No;
+    s.no_gain = reason(s);
+    return s;
+}
+
+NoGain TimingModel::reason(const TimingSummary& s) const {
+    if (recomputes_) return NoGain::RecomputeChosen;
+    if (s.speedup == 0 || s.speedup >= kGainFrom) return NoGain::None;
+    if (!recompute_fit_.valid || !cached_fit_.valid) return NoGain::ShortContext;
+    if (cached_fit_.micros_fixed > 0.5 * s.cached_micros) return NoGain::FixedCost;
+    const Cost& newest = recompute_.cost.back();
+    const double by_bytes = recompute_fit_.micros_per_byte * static_cast<double>(newest.bytes);
+    const double by_flops = recompute_fit_.micros_per_flop * static_cast<double>(newest.flops);
+    return by_bytes > by_flops ? NoGain::MemoryBound : NoGain::ShortContext;
+}
+
+ExportTable TimingModel::table() const {
+    ExportTable table{"time per token against length", {"lane", "provenance", "step", "length", "micros", "attention_captured"}, {}};
+    const auto add = [&](const char* lane, const TimingLane& points, const std::vector<double>& expected) {
+        for (std::size_t i = 0; i < points.size(); ++i)
+            table.rows.push_back({std::string(lane), std::string("measured"), std::int64_t{points.step[i]},
+                                  static_cast<std::int64_t>(points.length[i]), points.micros[i], bool(points.captured[i])});
+        for (std::size_t i = 0; i < expected.size(); ++i)
+            table.rows.push_back({std::string(lane), std::string("derived"), std::int64_t{points.step[i]},
+                                  static_cast<std::int64_t>(points.length[i]), expected[i], ExportCell()});
+    };
+    add(recomputes_ ? "recompute (this run)" : "cached", cached_, cached_expected_);
+    add("recompute", recompute_, recompute_expected_);
+    return table;
+}
+
+}  // namespace decodescope

@@ -1,0 +1,80 @@
+// Both lanes of the timing panel: measured points, the expected curve, totals and the sentence's ingredients.
+#pragma once
+
+#include <vector>
+
+#include "engine/measure/cost_model.h"
+#include "engine/trace/run_recording.h"
+#include "ui/viewmodels/export_table.h"
+
+namespace decodescope {
+
+// Measured passes of one lane, in order of length.
+struct TimingLane {
+    std::vector<int> step;
+    std::vector<double> length;   // tokens in the sequence after the pass
+    std::vector<double> micros;
+    std::vector<bool> captured;   // attention was captured in the same pass, which costs time
+    std::vector<Cost> cost;       // by the formula
+    std::size_t size() const { return length.size(); }
+};
+
+enum class SameAnswer { Unknown, Yes, No, ByDesign };
+
+enum class NoGain {
+    None,             // there is a gain, or nothing to compare yet
+    RecomputeChosen,  // the run itself recomputes
+    ShortContext,     // few tokens: a pass over all of them is hardly more than a pass over one
+    FixedCost,        // what a pass costs whatever its size dominates
+    MemoryBound,      // both lanes wait for the weights, which they read once per pass
+};
+
+struct TimingSummary {
+    int length = 0;
+    double cached_micros = 0, recompute_micros = 0;  // medians of the newest passes; 0 = not measured
+    double speedup = 0;                              // 0 = not known
+    double cached_total_micros = 0, recompute_total_micros = 0;  // over the same steps
+    bool total_has_derived = false;                  // recompute was not measured at every step
+    SameAnswer same = SameAnswer::Unknown;
+    double max_logit_diff = 0;
+    int compared = 0, same_tokens = 0;
+    NoGain no_gain = NoGain::None;
+};
+
+class TimingModel {
+public:
+    // Takes over what was appended since the last call; another recording starts anew.
+    void update(const RunRecording* recording, bool lossy_strategy);
+
+    bool main_lane_recomputes() const { return recomputes_; }
+    const TimingLane& cached() const { return cached_; }
+    const TimingLane& recompute() const { return recompute_; }
+    // Expected micros at the lane's lengths, from a fit of the cost model to the measured points; empty without a fit.
+    const std::vector<double>& cached_expected() const { return cached_expected_; }
+    const std::vector<double>& recompute_expected() const { return recompute_expected_; }
+    // Time from the first step on, per lane, at the lane's lengths. Steps that were not measured count at the mean of their neighbours.
+    static std::vector<double> cumulated(const TimingLane& lane);
+
+    TimingSummary summary(int up_to_step) const;
+    // One row per measured point of both lanes and per point of the expected curves.
+    ExportTable table() const;
+
+private:
+    void take_steps(const RunRecording& recording);
+    void take_race(const RunRecording& recording);
+    void fit();
+    NoGain reason(const TimingSummary& summary) const;
+
+    const RunRecording* source_ = nullptr;
+    bool recomputes_ = false, lossy_ = false;
+    int steps_ = 0, race_ = 0;
+    TimingLane cached_, recompute_;
+    std::vector<RacePoint> points_;
+    std::vector<double> cached_expected_, recompute_expected_;
+    CostFit cached_fit_, recompute_fit_;
+};
+
+// FLOPs of one pass over `rows` new tokens after `past` tokens, logits of the last row: 2 N per token, 4 L H d per entry read, 2 V D for the head.
+std::int64_t pass_flops(const ModelConfig& config, std::int64_t past, std::int64_t rows);
+
+}  // namespace decodescope
