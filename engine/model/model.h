@@ -67,6 +67,8 @@ struct OpenOptions {
 
 // MODEL: "bundled", "synthetic:NAME[,context=N]", a folder. Errors name the file, the tensor and both values.
 Result<ModelPtr> open_model(const std::string& spec, const OpenOptions& options, const ProgressFn& progress, std::stop_token stop);
+// The configuration alone: no weights are generated, mapped or checked against memory (`info`, the dialog before loading).
+Result<ModelConfig> describe_model(const std::string& spec, const OpenOptions& options);
 // The built-in specs: bundled and every synthetic one.
 std::vector<ModelInfo> known_models();
 // The folder of resources: DECODESCOPE_RESOURCES, beside the executable, ../share/decodescope, the source tree. Empty when not found.
