@@ -13,6 +13,7 @@ from collections import Counter, defaultdict
 
 END = "<|endoftext|>"
 END_ID = 0
+DIGITS = "0123456789"
 
 # Unicode script Han, as in \p{Han}.
 HAN_RANGES = [
@@ -76,7 +77,7 @@ def train(text, size):
     merges, total, places = [], Counter(), defaultdict(set)
 
     def pairs_of(i):
-        return [p for p in zip(pieces[i], pieces[i][1:]) if not (p[0][-1].isdigit() or p[1][0].isdigit())]
+        return [p for p in zip(pieces[i], pieces[i][1:]) if not (p[0][-1] in DIGITS or p[1][0] in DIGITS)]
 
     def add(i, sign):
         for p in pairs_of(i):
@@ -152,7 +153,11 @@ class Tokenizer:
         return ids
 
     def encode(self, text):
-        return [i for w in cut(text) for i in self.word(w)]
+        """Ids of a text; END in it is the end token, as in Hugging Face tokenizers."""
+        out = []
+        for n, part in enumerate(text.split(END)):
+            out += [END_ID] * (n > 0) + [i for w in cut(part) for i in self.word(w)]
+        return out
 
     def encode_spans(self, text, spans):
         """Ids, and the token range [first, last + 1) of each span of characters."""
@@ -180,11 +185,15 @@ def main():
     from network import write_file
     a = argparse.ArgumentParser(description=main.__doc__)
     a.add_argument("--out", default=os.path.join(os.path.dirname(os.path.abspath(__file__)), "bundled"))
-    a.add_argument("--size", type=int, default=1280)
+    a.add_argument("--size", type=int, default=1792)
     a.add_argument("--documents", type=int, default=1500)
     a = a.parse_args()
     os.makedirs(a.out, exist_ok=True)
     text = "\n".join(tales.document(f"vocabulary-{i}", ("en", "zh")[i % 2]).text for i in range(a.documents))
+    # Every thing of the world should be few tokens, however seldom it is told of.
+    for w in tales.WORLDS.values():
+        things = w.NAMES + w.OBJECTS + w.PLACES + w.CONTAINERS + w.COLOURS + w.FOODS + w.ANIMALS + w.JOBS + w.MOODS
+        text += ("\n" + " ".join([""] + things)) * (a.documents // 8)
     path = os.path.join(a.out, "tokenizer.json")
     vocab, merges = train(text, a.size)
     write_file(path, tokenizer_json(vocab, merges))

@@ -14,7 +14,7 @@ from torch import nn
 
 CONFIG = {
     "architectures": ["LlamaForCausalLM"], "model_type": "llama",
-    "vocab_size": 1280, "hidden_size": 192, "intermediate_size": 512,
+    "vocab_size": 1792, "hidden_size": 192, "intermediate_size": 512,
     "num_hidden_layers": 5, "num_attention_heads": 6, "num_key_value_heads": 2,
     "head_dim": 32, "max_position_embeddings": 2048, "rms_norm_eps": 1e-5,
     "rope_theta": 10000.0, "rope_scaling": None, "hidden_act": "silu",
@@ -23,6 +23,8 @@ CONFIG = {
     "use_cache": True, "bos_token_id": None, "eos_token_id": 0,
     "torch_dtype": "float16",
 }
+
+EMBED_STD = 0.25
 
 
 class RMSNorm(nn.Module):
@@ -150,12 +152,13 @@ def initialise(model, seed, offsets=(1, 2, 3)):
         for name, p in model.named_parameters():
             if p.dim() < 2:
                 continue
-            std = 0.04 if name.startswith("embed") else p.shape[1] ** -0.5
+            std = EMBED_STD if name.startswith("embed") else p.shape[1] ** -0.5
             if name.endswith(("o.weight", "down.weight")):
-                std *= 0.4
+                std *= 0.1                                                # the token itself outweighs what is added
             p.copy_(torch.randn(p.shape, generator=g) * std)
-        model.embed.weight[:, 0] = 0.16
-        size = 0.16 / (0.04 ** 2 + 0.16 ** 2 / c["hidden_size"]) ** 0.5   # of feature 0 after RMSNorm
+        model.embed.weight[:, 0] = 4 * EMBED_STD
+        model.norm.weight.fill_(0.25)                                     # tied embedding: keeps the first logits small
+        size = 4 / (1 + 16 / c["hidden_size"]) ** 0.5                     # of feature 0 after RMSNorm
         d, first = c["head_dim"], model.blocks[0]
         freq = c["rope_theta"] ** (-torch.arange(0, d, 2).float() / d)
         gain = 5.5 / size                                                  # 5.5: length of every rotated pair
