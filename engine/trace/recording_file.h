@@ -10,8 +10,11 @@
 namespace decodescope {
 
 // Error of kind File when the disk is full or the folder cannot be written; an older file of that name stays intact.
-Status save_recording(const RunRecording& recording, const std::string& path, const ProgressFn& progress, std::stop_token stop);
-// Refuses damaged, truncated, hostile and newer files by name of the section and both values; never allocates more than the file's size demands.
-Result<std::shared_ptr<RunRecording>> load_recording(const std::string& path, const ProgressFn& progress, std::stop_token stop);
+Status save_recording(const RunRecording& recording, const std::string& path, const ProgressFn& progress,
+                      std::stop_token stop);
+// Refuses damaged, truncated, hostile and newer files by name of the section and both values; never allocates more than
+// the file's size demands. Progress in bytes.
+Result<std::shared_ptr<RunRecording>> load_recording(const std::string& path, const ProgressFn& progress,
+                                                     std::stop_token stop);
 
 }  // namespace decodescope

@@ -49,7 +49,7 @@ struct AttentionRow {
     std::int32_t entries = 0;                       // visible to the row, in entry order
     std::span<const std::uint16_t> weights;
     std::span<const std::int32_t> positions;        // [entries]; empty: entry e is position e
-    float weight(std::int32_t head, std::int32_t entry) const;
+    float weight(std::int32_t head, std::int32_t entry) const;  // NaN when not captured
     std::int32_t position(std::int32_t entry) const { return positions.empty() ? entry : positions[entry]; }
 };
 
@@ -80,9 +80,13 @@ public:
     AttentionRow attention(std::int32_t row, std::int32_t layer) const;
     std::int64_t history_bytes() const;                    // everything the recording holds
     std::int64_t rows_without_attention() const;           // rows that the byte budget left out
-    // Readable text of any token that appears in top or candidates lists.
+    bool attention_left_out(std::int32_t row) const;       // this row was left out by the byte budget
+    // Tokens that have a name, for the file; each id once, in the order of naming.
+    std::vector<std::int32_t> named_tokens() const;
+    // Readable text of any token that appears in top or candidates lists; "#id" when it was never named.
     std::string token_display(std::int32_t token) const;
-    // First step whose entry says that position has left the cache; nothing while it is kept.
+    // The step at which the row that holds `position` as of `up_to_step` left the cache; nothing while it is kept.
+    // A position that is fed again after it left counts as kept again.
     std::optional<std::int32_t> evicted_at(std::int32_t position, std::int32_t up_to_step) const;
 
     // ---- appending, one thread ----
@@ -90,9 +94,16 @@ public:
         TokenRow row;
         std::string display, text;
     };
-    // attention: [layers] pointers, null = not captured, each [heads, entries] f32 of this row; positions [entries] or empty.
+    // attention: [layers] pointers, null = not captured, each [heads, entries] f32 of this row, head h at h * stride
+    // (0: entries); empty: none captured. positions: [entries] or empty. k_rms, v_rms: [layers] or empty.
     void append_row(const NewRow& row, std::span<const float> k_rms, std::span<const float> v_rms,
-                    std::span<const float* const> attention, std::int32_t entries, std::span<const std::int32_t> positions);
+                    std::span<const float* const> attention, std::int32_t entries,
+                    std::span<const std::int32_t> positions, std::int64_t stride = 0);
+    // The same with attention that is binary16 already, bit for bit (a loaded file). left_out: the byte budget of the
+    // run left it out.
+    void append_row_f16(const NewRow& row, std::span<const float> k_rms, std::span<const float> v_rms,
+                        std::span<const std::uint16_t* const> attention, std::int32_t entries,
+                        std::span<const std::int32_t> positions, bool left_out);
     void append_step(StepFacts facts);
     void append_race_point(const RacePoint& point);
     void name_token(std::int32_t token, const std::string& display);
