@@ -1,0 +1,139 @@
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+
+#include "app/cli/commands.h"
+#include "engine/support/file.h"
+#include "kernels/cpu/cpu_backend.h"
+#include "kernels/reference/reference_backend.h"
+
+namespace decodescope {
+namespace {
+
+BackendEntry missing_backend(std::string id, std::string title, std::string reason) {
+    BackendEntry entry;
+    entry.id = std::move(id);
+    entry.title = std::move(title);
+    entry.reason = std::move(reason);
+    return entry;
+}
+
+// One line that is written over itself; silent when stderr is a file.
+class TerminalProgress {
+public:
+    explicit TerminalProgress(std::string what) : what_(std::move(what)), shown_(isatty(2) != 0) {}
+    ~TerminalProgress() {
+        if (drawn_) fmt::print(stderr, "\r\x1b[K");
+    }
+    void operator()(std::int64_t done, std::int64_t total) {
+        if (!shown_ || total <= 0) return;
+        fmt::print(stderr, "\r\x1b[K{} {} %", what_, 100 * done / total);
+        std::fflush(stderr);
+        drawn_ = true;
+    }
+
+private:
+    std::string what_;
+    bool shown_, drawn_ = false;
+};
+
+}  // namespace
+
+BackendRegistry make_backend_registry() {
+    BackendRegistry registry;
+    BackendEntry cpu;
+    cpu.id = "cpu";
+    cpu.title = "CPU";
+    cpu.available = true;
+    cpu.create = [](const BackendRequest& request) -> Result<std::shared_ptr<Backend>> {
+        CpuBackendOptions options;
+        options.threads = request.threads;
+        options.instruction_set = request.instruction_set;
+        auto backend = make_cpu_backend(options);
+        if (!backend) return backend.error();
+        return std::shared_ptr<Backend>(std::move(backend).value());
+    };
+    registry.add(std::move(cpu));
+    BackendEntry reference;
+    reference.id = "reference";
+    reference.title = "Reference (plain loops, double precision)";
+    reference.available = true;
+    reference.create = [](const BackendRequest&) -> Result<std::shared_ptr<Backend>> {
+        return std::shared_ptr<Backend>(make_reference_backend());
+    };
+    registry.add(std::move(reference));
+    registry.add(missing_backend("cuda", "CUDA", "This build has no CUDA backend."));
+    registry.add(missing_backend("cuda-emulated", "CUDA, emulated on the CPU", "This build has no CUDA backend."));
+    return registry;
+}
+
+Result<LoadedModelPtr> open_for(const Arguments& arguments, std::stop_token stop) {
+    // The backend first: a name that does not work is said before minutes of loading.
+    BackendRequest request;
+    request.id = arguments.backend;
+    request.threads = arguments.threads;
+    request.instruction_set = arguments.instruction_set;
+    auto backend = make_backend_registry().create(request);
+    if (!backend) return backend.error();
+    TerminalProgress opening("opening the model"), loading("loading the weights");
+    auto model = open_model(arguments.model, OpenOptions{}, std::ref(opening), stop);
+    if (!model) return model.error();
+    return load_model(*model, *backend, arguments.weights, std::ref(loading), stop);
+}
+
+Result<std::vector<std::int32_t>> prompt_tokens(const Arguments& arguments, const Model& model, std::stop_token stop) {
+    if (arguments.has_tokens) {
+        for (std::int32_t token : arguments.tokens)
+            if (token < 0 || token >= model.config.vocabulary)
+                return make_error(ErrorKind::Argument, fmt::format("token {} is outside the vocabulary of {} (0 to {}).", token,
+                                                                   model.config.vocabulary, model.config.vocabulary - 1));
+        return arguments.tokens;
+    }
+    std::string text = arguments.prompt;
+    if (!arguments.prompt_file.empty()) {
+        auto content = read_file(arguments.prompt_file, std::int64_t{1} << 30);
+        if (!content) return content.error();
+        text = std::move(content).value();
+    }
+    EncodeOptions options;
+    options.parse_special = arguments.parse_special;
+    return model.tokenizer->encode(text, options, stop);
+}
+
+CacheSpec cache_or_default(const Arguments& arguments) {
+    if (!arguments.caches.empty()) return arguments.caches.front();
+    return *parse_cache_spec("preallocated");
+}
+
+KvFormat kv_or_default(const Arguments& arguments) {
+    return arguments.kv_types.empty() ? KvFormat{} : arguments.kv_types.front();
+}
+
+std::string weights_name(const LoadedModel& model) { return std::string(element_name(model.weights->matrix_type())); }
+
+Status make_folder(const std::string& path) {
+    std::error_code code;
+    std::filesystem::create_directories(path, code);
+    if (!code && std::filesystem::is_directory(path, code)) return {};
+    return make_error(ErrorKind::File, fmt::format("cannot make the folder '{}': {}.", path, code ? code.message() : "it is a file"));
+}
+
+Status write_file(const std::string& path, const std::string& content) {
+    const std::string temporary = fmt::format("{}.part{}", path, getpid());
+    const auto failed = [&](const char* what) {
+        const int reason = errno;
+        std::remove(temporary.c_str());
+        return make_error(ErrorKind::File, fmt::format("cannot {} '{}': {}.", what, path, std::strerror(reason)));
+    };
+    std::FILE* file = std::fopen(temporary.c_str(), "wb");
+    if (file == nullptr) return failed("write");
+    const bool written = std::fwrite(content.data(), 1, content.size(), file) == content.size() && std::fflush(file) == 0;
+    if (std::fclose(file) != 0 || !written) return failed("write");
+    if (std::rename(temporary.c_str(), path.c_str()) != 0) return failed("replace");
+    return {};
+}
+
+}  // namespace decodescope

@@ -1,0 +1,155 @@
+// `info`, `doctor`, `list`: what there is and what it would need.
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "app/cli/commands.h"
+#include "engine/measure/run_facts.h"
+#include "engine/support/numbers.h"
+#include "kernels/cpu/cpu_backend.h"
+
+namespace decodescope {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+void print_table(const std::vector<std::pair<std::string, std::string>>& rows) {
+    std::size_t width = 0;
+    for (const auto& [name, _] : rows) width = std::max(width, name.size());
+    for (const auto& [name, value] : rows) fmt::print("{:<{}}  {}\n", name, width, value);
+}
+
+std::string bytes_text(std::int64_t bytes) { return fmt::format("{} ({} bytes)", format_bytes(bytes), format_grouped(bytes)); }
+
+}  // namespace
+
+Status run_info(const Arguments& arguments) {
+    auto model = describe_model(arguments.model, OpenOptions{});
+    if (!model) return model.error();
+    const ModelConfig& c = *model;
+    const std::int64_t f32 = c.kv_bytes_per_token(ElementType::F32, ElementType::F32), f16 = c.kv_bytes_per_token(ElementType::F16, ElementType::F16);
+    if (arguments.json) {
+        Json j;
+        j["model"] = arguments.model;
+        j["name"] = c.name;
+        j["family"] = family_name(c.family);
+        j["layers"] = c.layers;
+        j["hidden"] = c.hidden;
+        j["heads"] = c.heads;
+        j["kv_heads"] = c.kv_heads;
+        j["head_dim"] = c.head_dim;
+        j["feed_forward"] = c.feed_forward;
+        j["vocabulary"] = c.vocabulary;
+        j["context"] = c.context;
+        j["tied_head"] = c.tied_head;
+        j["file_type"] = element_name(c.file_type);
+        j["parameters"] = c.parameters();
+        j["kv_bytes_per_token"] = {{"f32", f32}, {"f16", f16}};
+        j["kv_bytes_at_context"] = {{"f32", f32 * c.context}, {"f16", f16 * c.context}};
+        fmt::print("{}\n", j.dump(1));
+        return {};
+    }
+    print_table({{"model", c.name + " (" + arguments.model + ")"},
+                 {"family", std::string(family_name(c.family))},
+                 {"layers", fmt::format("{}", c.layers)},
+                 {"width", fmt::format("{} hidden, {} feed-forward", c.hidden, c.feed_forward)},
+                 {"heads", fmt::format("{} query, {} KV, {} wide", c.heads, c.kv_heads, c.head_dim)},
+                 {"vocabulary", fmt::format("{}{}", format_grouped(c.vocabulary), c.tied_head ? ", head tied to the embedding" : "")},
+                 {"context", format_grouped(c.context) + " tokens"},
+                 {"parameters", format_grouped(c.parameters()) + ", " + std::string(element_name(c.file_type)) + " in the file"},
+                 {"KV per token", fmt::format("2 x {} layers x {} KV heads x {} x bytes = {} in f32, {} in f16", c.layers, c.kv_heads, c.head_dim,
+                                              bytes_text(f32), bytes_text(f16))},
+                 {"KV at full context", fmt::format("{} in f32, {} in f16", bytes_text(f32 * c.context), bytes_text(f16 * c.context))}});
+    return {};
+}
+
+Status run_doctor(const Arguments& arguments, std::stop_token stop) {
+    const int threads = arguments.threads > 0 ? arguments.threads : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+    const std::vector<std::string> sets = cpu_instruction_sets();
+    const MachineRates rates = measure_machine_rates(threads, stop);
+    const BackendRegistry registry = make_backend_registry();
+    if (arguments.json) {
+        Json j;
+        j["version"] = program_version();
+        j["commit"] = program_commit();
+        j["cpu"] = cpu_name();
+        j["threads"] = threads;
+        j["instruction_sets"] = sets;
+        j["read_gb_s"] = {{"one_thread", rates.read_gb_s_1}, {"all_threads", rates.read_gb_s_all}};
+        j["gflops"] = {{"one_thread", rates.gflops_1}, {"all_threads", rates.gflops_all}};
+        j["backends"] = Json::array();
+        for (const BackendEntry& entry : registry.entries()) {
+            Json backend = {{"id", entry.id}, {"title", entry.title}, {"available", entry.available}};
+            if (!entry.available) backend["reason"] = entry.reason;
+            j["backends"].push_back(backend);
+        }
+        fmt::print("{}\n", j.dump(1));
+        return {};
+    }
+    print_table({{"version", program_version() + " (" + program_commit() + ")"},
+                 {"processor", cpu_name()},
+                 {"instruction sets", fmt::format("{} (the first is used)", fmt::join(sets, ", "))},
+                 {"read bandwidth", fmt::format("{:.1f} GB/s with 1 thread, {:.1f} GB/s with {} [measured]", rates.read_gb_s_1, rates.read_gb_s_all, threads)},
+                 {"f32 arithmetic", fmt::format("{:.0f} GFLOP/s with 1 thread, {:.0f} GFLOP/s with {} [measured]", rates.gflops_1, rates.gflops_all, threads)}});
+    for (const BackendEntry& entry : registry.entries())
+        fmt::print("backend {:<14} {}\n", entry.id, entry.available ? "works" : "not available: " + entry.reason);
+    return {};
+}
+
+namespace {
+
+struct ListLine {
+    std::string id, title, text;
+    Json extra;
+};
+
+std::vector<ListLine> cache_lines() {
+    std::vector<ListLine> lines;
+    for (const StrategyDescriptor& strategy : strategy_catalogue()) {
+        Json parameters = Json::array();
+        for (const ParameterDescriptor& parameter : strategy.parameters)
+            parameters.push_back({{"name", parameter.name}, {"help", parameter.help}, {"default", parameter.default_value}});
+        lines.push_back({strategy.id, strategy.title, strategy.explanation,
+                         {{"parameters", parameters}, {"has_cache", strategy.has_cache}, {"lossy", strategy.lossy}}});
+    }
+    return lines;
+}
+
+std::vector<ListLine> lines_for(const std::string& what, const std::vector<PanelListing>& panels) {
+    std::vector<ListLine> lines;
+    if (what == "caches") return cache_lines();
+    if (what == "formats")
+        for (ElementType type : {ElementType::F32, ElementType::F16, ElementType::BF16})
+            lines.push_back({std::string(element_name(type)), std::string(element_name(type)), fmt::format("{} bytes per element", element_bytes(type)), Json::object()});
+    if (what == "models")
+        for (const ModelInfo& model : known_models()) lines.push_back({model.spec, model.title, model.description, Json::object()});
+    if (what == "panels")
+        for (const PanelListing& panel : panels) lines.push_back({panel.id, panel.title, panel.help, Json::object()});
+    if (what == "backends")
+        for (const BackendEntry& entry : make_backend_registry().entries())
+            lines.push_back({entry.id, entry.title, entry.available ? "works" : entry.reason, {{"available", entry.available}}});
+    return lines;
+}
+
+}  // namespace
+
+Status run_list(const Arguments& arguments, const std::vector<PanelListing>& panels) {
+    const auto lines = lines_for(arguments.list_what, panels);
+    if (arguments.json) {
+        Json j = Json::array();
+        for (const ListLine& line : lines) {
+            Json item = {{"id", line.id}, {"title", line.title}, {"description", line.text}};
+            item.update(line.extra);
+            j.push_back(item);
+        }
+        fmt::print("{}\n", j.dump(1));
+        return {};
+    }
+    std::size_t width = 0;
+    for (const ListLine& line : lines) width = std::max(width, line.id.size());
+    for (const ListLine& line : lines) fmt::print("{:<{}}  {}\n", line.id, width, line.text);
+    return {};
+}
+
+}  // namespace decodescope

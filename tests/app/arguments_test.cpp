@@ -1,0 +1,120 @@
+#include "app/cli/arguments.h"
+
+#include <gtest/gtest.h>
+
+namespace decodescope {
+namespace {
+
+Result<ParseOutcome> parse(std::vector<const char*> words) {
+    words.insert(words.begin(), "decodescope");
+    return parse_arguments(static_cast<int>(words.size()), words.data());
+}
+
+TEST(Arguments, NothingMeansTheWindow) {
+    const auto outcome = parse({});
+    ASSERT_TRUE(outcome.ok());
+    EXPECT_EQ(outcome->arguments.command, Command::Window);
+    EXPECT_EQ(outcome->arguments.model, "bundled");
+}
+
+TEST(Arguments, GenerateTakesEverythingTheContractNames) {
+    const auto outcome = parse({"generate", "-m", "synthetic:gpt2-small,context=512", "--tokens", "1,2,3", "-n", "0", "--cache", "preallocated:capacity=64,slab=true",
+                                "--kv-type", "k=f16,v=f32", "--chunk", "5", "--json", "--trace", "t.jsonl", "--temperature", "0.8", "--top-k", "40", "--top-p", "0.9",
+                                "--seed", "7", "--weights", "f16", "--threads", "2"});
+    ASSERT_TRUE(outcome.ok()) << outcome.error().text();
+    const Arguments& a = outcome->arguments;
+    EXPECT_EQ(a.command, Command::Generate);
+    EXPECT_EQ(a.tokens, (std::vector<std::int32_t>{1, 2, 3}));
+    EXPECT_EQ(a.new_tokens, 0);
+    ASSERT_EQ(a.caches.size(), 1u);
+    EXPECT_EQ(a.caches[0].parameters.at("capacity"), 64);
+    EXPECT_EQ(a.caches[0].parameters.at("slab"), 1);
+    EXPECT_EQ(a.kv_types[0].k, ElementType::F16);
+    EXPECT_EQ(a.kv_types[0].v, ElementType::F32);
+    EXPECT_EQ(a.chunk, 5);
+    EXPECT_TRUE(a.json);
+    EXPECT_EQ(a.weights, WeightType::F16);
+    EXPECT_DOUBLE_EQ(a.sampler.temperature, 0.8);
+    EXPECT_EQ(a.sampler.seed, 7u);
+}
+
+TEST(Arguments, BenchRepeatsTheCache) {
+    const auto outcome = parse({"bench", "--lengths", "64,96", "--cache", "growing", "--cache", "recompute", "--repeats", "3", "-o", "d"});
+    ASSERT_TRUE(outcome.ok()) << outcome.error().text();
+    EXPECT_EQ(outcome->arguments.caches.size(), 2u);
+    EXPECT_EQ(outcome->arguments.lengths, (std::vector<std::int64_t>{64, 96}));
+}
+
+TEST(Arguments, PromptsOfAnyBytes) {
+    const auto outcome = parse({"generate", "-p", "", "-n", "1"});
+    ASSERT_TRUE(outcome.ok());
+    EXPECT_TRUE(outcome->arguments.has_prompt);
+    EXPECT_EQ(outcome->arguments.prompt, "");
+    const auto dashed = parse({"generate", "--prompt=- Mira: hello", "-n", "1"});
+    ASSERT_TRUE(dashed.ok());
+    EXPECT_EQ(dashed->arguments.prompt, "- Mira: hello");
+}
+
+struct Refused {
+    std::vector<const char*> words;
+    const char* names;  // what the sentence must name
+};
+
+TEST(Arguments, EveryRefusalNamesTheValue) {
+    const Refused rows[] = {
+        {{"fly"}, "fly"},
+        {{"generate", "-p", "x", "--wings"}, "--wings"},
+        {{"generate"}, "prompt"},
+        {{"generate", "-p", "x", "--tokens", "1"}, "more than one prompt"},
+        {{"generate", "--tokens", "1,,2"}, "''"},
+        {{"generate", "--tokens", "1,b"}, "'b'"},
+        {{"generate", "--tokens", "99999999999"}, "99999999999"},
+        {{"generate", "-p", "x", "-n", "-1"}, "-1"},
+        {{"generate", "-p", "x", "-n", "1.5"}, "1.5"},
+        {{"generate", "-p", "x", "--cache", "attic"}, "attic"},
+        {{"generate", "-p", "x", "--cache", "preallocated:capacity=many"}, "many"},
+        {{"generate", "-p", "x", "--cache", "preallocated:size=4"}, "size"},
+        {{"generate", "-p", "x", "--cache", "growing", "--cache", "growing"}, "more than once"},
+        {{"generate", "-p", "x", "--kv-type", "f8"}, "f8"},
+        {{"generate", "-p", "x", "--weights", "int3"}, "int3"},
+        {{"generate", "-p", "x", "--temperature", "-1"}, "-1"},
+        {{"generate", "-p", "x", "--temperature", "nan"}, "nan"},
+        {{"generate", "-p", "x", "--top-p", "1.5"}, "1.5"},
+        {{"generate", "-p", "x", "--chunk", "0"}, "0"},
+        {{"generate", "-m", "synthetic:gpt9", "-p", "x"}, "gpt9"},
+        {{"generate", "-m", "synthetic:gpt2-small,depth=3", "-p", "x"}, "depth=3"},
+        {{"race", "-p", "x", "--recompute", "sometimes"}, "sometimes"},
+        {{"bench", "--lengths", "0,5", "-o", "d"}, "0"},
+        {{"bench", "--lengths", "64", "--repeats", "0", "-o", "d"}, "0"},
+        {{"bench", "--lengths", "64"}, "output"},
+        {{"shot", "-o", "x.png", "--size", "1280"}, "1280"},
+        {{"shot", "-o", "x.png", "--theme", "blue"}, "blue"},
+        {{"shot", "-o", "x.png", "--lang", "fr"}, "fr"},
+        {{"list", "birds"}, "birds"},
+        {{"replay"}, "file"},
+    };
+    for (const Refused& row : rows) {
+        const auto outcome = parse(row.words);
+        std::string line;
+        for (const char* word : row.words) line += std::string(word) + " ";
+        ASSERT_FALSE(outcome.ok()) << line;
+        EXPECT_EQ(outcome.error().kind, ErrorKind::Argument) << line;
+        EXPECT_NE(outcome.error().text().find(row.names), std::string::npos) << line << "-> " << outcome.error().text();
+        EXPECT_EQ(outcome.error().text().find('\n'), std::string::npos) << line;
+    }
+}
+
+TEST(Arguments, HelpAndVersionEndThere) {
+    for (const char* command : {"generate", "race", "bench", "demo", "shot", "replay", "info", "doctor", "list"}) {
+        const auto outcome = parse({command, "--help"});
+        ASSERT_TRUE(outcome.ok()) << command;
+        EXPECT_TRUE(outcome->finished) << command;
+        EXPECT_NE(outcome->text.find("Example"), std::string::npos) << command;
+    }
+    const auto version = parse({"--version"});
+    ASSERT_TRUE(version.ok());
+    EXPECT_EQ(version->text.rfind("decodescope 0.", 0), 0u) << version->text;
+}
+
+}  // namespace
+}  // namespace decodescope

@@ -1,0 +1,231 @@
+// The program as others call it: exit codes, stderr's last line, stdout that is JSON and nothing else.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <string>
+
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::json;
+
+struct Outcome {
+    int code = -1;
+    std::string out, err;
+    std::string last_error_line() const {
+        std::string text = err;
+        while (!text.empty() && text.back() == '\n') text.pop_back();
+        const auto newline = text.rfind('\n');
+        return newline == std::string::npos ? text : text.substr(newline + 1);
+    }
+};
+
+std::string read_whole(const fs::path& path) {
+    std::ifstream in(path, std::ios::binary);
+    return {std::istreambuf_iterator<char>(in), {}};
+}
+
+class Program : public testing::Test {
+protected:
+    void SetUp() override {
+        folder_ = fs::temp_directory_path() / ("decodescope-test-" + std::to_string(getpid()) + "-" +
+                                               testing::UnitTest::GetInstance()->current_test_info()->name());
+        fs::create_directories(folder_);
+    }
+    void TearDown() override { fs::remove_all(folder_); }
+
+    // Runs with the shell's quoting; the environment names no display.
+    Outcome run(const std::string& arguments, const std::string& environment = "LC_ALL=C.UTF-8") {
+        const std::string out = (folder_ / "stdout").string(), err = (folder_ / "stderr").string();
+        const std::string line = "env -u DISPLAY -u WAYLAND_DISPLAY -u QT_QPA_PLATFORM " + environment + " DECODESCOPE_RESOURCES='" DECODESCOPE_SOURCE_DIR "/resources' '" DECODESCOPE_PROGRAM "' " +
+                                 arguments + " >'" + out + "' 2>'" + err + "' </dev/null";
+        const int status = std::system(line.c_str());
+        return {WIFEXITED(status) ? WEXITSTATUS(status) : 256 + status, read_whole(out), read_whole(err)};
+    }
+
+    Json run_json(const std::string& arguments) {
+        const Outcome outcome = run(arguments);
+        EXPECT_EQ(outcome.code, 0) << arguments << "\n" << outcome.err;
+        Json parsed = Json::parse(outcome.out, nullptr, false);
+        EXPECT_FALSE(parsed.is_discarded()) << outcome.out.substr(0, 200);
+        return parsed;
+    }
+
+    fs::path folder_;
+};
+
+TEST_F(Program, GenerateSaysWhatTheContractNames) {
+    const Json j = run_json("generate --tokens 5,6,7,8 -n 6 --ignore-eos --json");
+    for (const char* key : {"model", "backend", "threads", "weights", "cache", "kv_type", "prompt_tokens", "tokens", "text", "stop_reason", "prefill",
+                            "kv_bytes_peak", "kv_bytes_copied", "logits_hash", "steps"})
+        EXPECT_TRUE(j.contains(key)) << key;
+    EXPECT_EQ(j["prompt_tokens"], Json({5, 6, 7, 8}));
+    EXPECT_EQ(j["tokens"].size(), 6u);
+    EXPECT_EQ(j["steps"].size(), 6u);
+    EXPECT_EQ(j["stop_reason"], "length");
+    EXPECT_EQ(j["prefill"]["tokens"], 4);
+    std::string text;
+    for (std::size_t i = 0; i < j["steps"].size(); ++i) {
+        const Json& step = j["steps"][i];
+        EXPECT_EQ(step["position"], 4 + i);
+        EXPECT_EQ(step["token"], j["tokens"][i]);
+        EXPECT_EQ(step["tokens_seen"], 4 + i);
+        EXPECT_EQ(step["tokens_stored"], 4 + i);
+        EXPECT_EQ(step["top"].size(), 10u);
+        EXPECT_EQ(step["top"][0]["token"], step["token"]);  // greedy
+        text += step["text"].get<std::string>();
+    }
+    EXPECT_EQ(text, j["text"]);
+}
+
+TEST_F(Program, CachesAgreeAndCountTheirBytes) {
+    const std::string common = "generate --tokens 5,6,7,8,9 -n 8 --ignore-eos --json --cache ";
+    const Json growing = run_json(common + "growing"), reserved = run_json(common + "preallocated"), slab = run_json(common + "preallocated:slab=true"),
+               none = run_json(common + "recompute");
+    EXPECT_EQ(growing["tokens"], reserved["tokens"]);
+    EXPECT_EQ(growing["tokens"], none["tokens"]);
+    EXPECT_EQ(growing["tokens"], slab["tokens"]);
+    EXPECT_EQ(none["kv_bytes_peak"], 0);
+    EXPECT_GT(growing["kv_bytes_copied"].get<long long>(), 0);
+    EXPECT_EQ(reserved["kv_bytes_copied"], 0);
+    const Json info = run_json("info bundled --json");
+    const long long per_token = info["kv_bytes_per_token"]["f32"].get<long long>();
+    EXPECT_EQ(per_token, 2 * info["layers"].get<long long>() * info["kv_heads"].get<long long>() * info["head_dim"].get<long long>() * 4);
+    EXPECT_EQ(reserved["steps"][7]["kv_bytes_used"].get<long long>(), per_token * 12);
+    EXPECT_EQ(reserved["steps"][7]["kv_bytes_reserved"].get<long long>(), per_token * 13);  // min(context, prompt + n)
+    EXPECT_EQ(growing["steps"][7]["kv_bytes_reserved"].get<long long>(), per_token * 12);
+    const Json half = run_json(common + "growing --kv-type f16");
+    EXPECT_EQ(half["steps"][7]["kv_bytes_used"].get<long long>() * 2, per_token * 12);
+}
+
+TEST_F(Program, PrefillOnlyAndTraceAtEveryChunkSize) {
+    const Json j = run_json("generate --tokens 5,6,7 -n 0 --json");
+    EXPECT_EQ(j["tokens"].size(), 0u);
+    EXPECT_EQ(j["steps"].size(), 0u);
+    const fs::path a = folder_ / "a.jsonl", b = folder_ / "b.jsonl";
+    run_json("generate --tokens 5,6,7,8,9,10,11 -n 3 --ignore-eos --json --chunk 1 --trace " + a.string());
+    run_json("generate --tokens 5,6,7,8,9,10,11 -n 3 --ignore-eos --json --chunk 5 --trace " + b.string());
+    std::ifstream first(a), second(b);
+    int lines = 0;
+    for (std::string x, y; std::getline(first, x) && std::getline(second, y); ++lines) {
+        const Json p = Json::parse(x), q = Json::parse(y);
+        EXPECT_EQ(p["position"], lines);
+        EXPECT_EQ(p["phase"], lines < 7 ? "prefill" : "decode");
+        EXPECT_EQ(p["token"], q["token"]);
+        double largest = 0, difference = 0;
+        for (std::size_t i = 0; i < p["logits"].size(); ++i) {
+            largest = std::max(largest, std::abs(p["logits"][i].get<double>()));
+            difference = std::max(difference, std::abs(p["logits"][i].get<double>() - q["logits"][i].get<double>()));
+        }
+        EXPECT_LE(difference, 1e-5 * largest) << "position " << lines;
+        const Json row = p["attention"][0][0];
+        ASSERT_EQ(row.size(), static_cast<std::size_t>(lines + 1));
+        double sum = 0;
+        for (double weight : row) sum += weight;
+        EXPECT_NEAR(sum, 1.0, 1e-5);
+        EXPECT_EQ(p["entry_positions"][0].size(), row.size());
+    }
+    EXPECT_EQ(lines, 9);  // prompt + n - 1
+}
+
+TEST_F(Program, SameSeedSameRun) {
+    const std::string line = "generate --tokens 5,6,7 -n 12 --ignore-eos --temperature 0.9 --top-p 0.95 --seed 11 --threads 2 --json";
+    const Json a = run_json(line), b = run_json(line), c = run_json(line + " --cache growing");
+    EXPECT_EQ(a["tokens"], b["tokens"]);
+    EXPECT_EQ(a["logits_hash"], b["logits_hash"]);
+    EXPECT_EQ(a["tokens"], c["tokens"]);
+}
+
+TEST_F(Program, RaceRowsAndDerivedRows) {
+    const Json j = run_json("race --tokens 5,6,7 -n 8 --ignore-eos --recompute every --json");
+    ASSERT_EQ(j["rows"].size(), 7u);
+    for (const Json& row : j["rows"]) {
+        EXPECT_TRUE(row["same_token"].get<bool>());
+        EXPECT_GT(row["cached_micros"].get<double>(), 0);
+        EXPECT_GT(row["recompute_micros"].get<double>(), 0);
+    }
+    const Json chosen = run_json("race --tokens 5,6,7 -n 8 --ignore-eos --recompute at=5,9 --json");
+    EXPECT_EQ(chosen["rows"].size(), 2u);
+    EXPECT_EQ(chosen["rows"][0]["length"], 5);
+}
+
+TEST_F(Program, ExitCodesAndTheLastLine) {
+    const struct { const char* arguments; int code; const char* names; } rows[] = {
+        {"generate -p x --cache attic", 2, "attic"},
+        {"generate -p x -m /nowhere/model", 1, "/nowhere/model"},
+        {"generate --tokens 999999", 1, "999999"},
+        {"generate --tokens -4", 1, "-4"},
+        {"generate -p ''", 1, "empty"},
+        {"generate -p x --trace /nowhere/t.jsonl", 1, "/nowhere/t.jsonl"},
+        {"generate -p x --backend abacus", 2, "abacus"},
+        {"generate -p x --backend cuda", 1, "CUDA"},
+        {"generate --prompt-file /nowhere/p.txt", 1, "/nowhere/p.txt"},
+        {"bench --lengths 64 -o /proc/nowhere", 1, "/proc/nowhere"},
+        {"bench --lengths 99999 -o b", 1, "99999"},
+        {"fly", 2, "fly"},
+#ifdef DECODESCOPE_UI
+        {"shot -o x.png --panel engine-room", 2, "engine-room"},
+        {"replay /nowhere/r.dscope", 1, "/nowhere/r.dscope"},
+#endif
+    };
+    for (const auto& row : rows) {
+        const Outcome outcome = run(row.arguments);
+        EXPECT_EQ(outcome.code, row.code) << row.arguments << "\n" << outcome.err;
+        const std::string last = outcome.last_error_line();
+        EXPECT_EQ(last.rfind("decodescope: error: ", 0), 0u) << row.arguments << "\n" << outcome.err;
+        EXPECT_NE(last.find(row.names), std::string::npos) << row.arguments << "\n" << last;
+        EXPECT_TRUE(outcome.out.empty()) << row.arguments << "\n" << outcome.out;
+    }
+}
+
+TEST_F(Program, PromptLongerThanTheContextNamesBoth) {
+    std::string tokens = "1";
+    for (int i = 0; i < 2048; ++i) tokens += ",1";
+    const Outcome outcome = run("generate --tokens " + tokens + " -n 1");
+    EXPECT_EQ(outcome.code, 1);
+    EXPECT_NE(outcome.last_error_line().find("2049"), std::string::npos) << outcome.err;
+    EXPECT_NE(outcome.last_error_line().find("2048"), std::string::npos) << outcome.err;
+}
+
+TEST_F(Program, NumbersDoNotFollowTheLocale) {
+    const Outcome outcome = run("bench --lengths 8,16 --repeats 1 -o '" + (folder_ / "Загрузки 模型 é").string() + "'", "LC_ALL=de_DE.UTF-8");
+    ASSERT_EQ(outcome.code, 0) << outcome.err;
+    const fs::path folder = folder_ / "Загрузки 模型 é";
+    const Json j = Json::parse(read_whole(folder / "timing.json"), nullptr, false);
+    ASSERT_FALSE(j.is_discarded());
+    EXPECT_TRUE(j.contains("run"));
+    EXPECT_TRUE(j["rows"].is_array());
+    const std::string csv = read_whole(folder / "timing.csv");
+    EXPECT_NE(csv.find("length,cache,kv_type,weights,backend,phase,median_ms,min_ms,max_ms,repeats,kv_bytes_used,kv_bytes_reserved,flops,bytes"), std::string::npos) << csv;
+    EXPECT_EQ(csv.rfind("#", 0), 0u);
+}
+
+TEST_F(Program, ListsAreJsonAndText) {
+    for (const char* what : {"caches", "formats", "models", "backends", "panels"}) {
+        const Json j = run_json(std::string("list ") + what + " --json");
+        EXPECT_TRUE(j.is_array()) << what;
+        EXPECT_EQ(run(std::string("list ") + what).code, 0);
+    }
+    EXPECT_EQ(run("--version").code, 0);
+    EXPECT_EQ(run("--help").code, 0);
+}
+
+#ifdef DECODESCOPE_UI
+TEST_F(Program, WithoutADisplayTheWindowSaysSoInOneLine) {
+    const Outcome outcome = run("");
+    EXPECT_EQ(outcome.code, 1);
+    EXPECT_EQ(outcome.last_error_line().rfind("decodescope: error: ", 0), 0u) << outcome.err;
+    EXPECT_NE(outcome.err.find("display"), std::string::npos);
+    const Outcome dead = run("", "DISPLAY=:77");
+    EXPECT_EQ(dead.code, 1) << dead.err;
+    EXPECT_NE(dead.err.find("display"), std::string::npos);
+}
+#endif
+
+}  // namespace
