@@ -44,11 +44,15 @@ struct InspectedCell {
     DecodeSession::CellValues values;
 };
 
+class EngineDriver;
+
 class SessionController : public QObject {
     Q_OBJECT
 public:
     // The registry and resource folder are used on the engine's thread.
     SessionController(BackendRegistry registry, QString resource_folder, QObject* parent = nullptr);
+    // With another way to the engine (tests); it is used and destroyed on the engine's thread.
+    SessionController(BackendRegistry registry, std::unique_ptr<EngineDriver> driver, QObject* parent = nullptr);
     ~SessionController() override;  // asks the work to stop, quits the thread and waits
 
     SessionState state() const;
@@ -64,6 +68,8 @@ public:
     bool finished() const;                       // nothing more can be generated
     QString stop_reason() const;
     double tokens_per_second() const;            // speed setting; 0 = as fast as it goes
+    bool playing() const;                        // steps come (or, in Replay, the view moves) by themselves
+    bool saving() const;                         // a recording is being written; state() stays Ready or Replay
     bool race_enabled() const;
     std::shared_ptr<const SweepResult> sweep() const;   // last one, complete or cancelled
     StepProgram program() const;                 // for slow motion; empty in Replay without a model

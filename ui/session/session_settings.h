@@ -2,6 +2,7 @@
 #pragma once
 
 #include <QString>
+#include <QVariantMap>
 #include <cstdint>
 
 #include "engine/cache/kv_format.h"
@@ -29,5 +30,19 @@ struct SessionSettings {
     bool profile = true;                        // time stamps per operation
     bool operator==(const SessionSettings& other) const;
 };
+
+// What must be done to get from one run to another; the strongest need wins.
+enum class SettingsChange {
+    Nothing,   // at most capture and race differ, which a running generation follows at once
+    Refeed,    // other cache, KV format, length or profiling: new session, the tokens are kept and fed again
+    Restart,   // other prompt or sampler: from the prefill
+    Load,      // other device, threads or weights of the same model: the tokens are kept and fed again
+    LoadOther, // another model: from the prefill
+};
+SettingsChange settings_change(const SessionSettings& from, const SessionSettings& to);
+
+// Text values only, independent of the locale; unknown or unusable values fall back to the default of that setting.
+QVariantMap to_map(const SessionSettings& settings);
+SessionSettings settings_from_map(const QVariantMap& map);
 
 }  // namespace decodescope
