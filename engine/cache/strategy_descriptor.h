@@ -28,6 +28,12 @@ struct ParameterDescriptor {
 
 using ParameterValues = std::map<std::string, std::int64_t>;
 
+// What a strategy may derive a parameter from that is left at "chosen from the run".
+struct RunLimits {
+    std::int64_t context = 0;          // tokens that the model can see
+    std::int64_t expected_tokens = 0;  // prompt and tokens to generate; 0 = unknown
+};
+
 struct StrategyDescriptor {
     std::string id;               // "preallocated"
     std::string title;            // "Preallocated"
@@ -35,7 +41,8 @@ struct StrategyDescriptor {
     std::vector<ParameterDescriptor> parameters;
     bool has_cache = true;        // false: recompute
     bool lossy = false;           // differs by design from full attention
-    std::function<Result<std::unique_ptr<CacheStrategy>>(const ParameterValues&)> create;
+    // `values` has every parameter (see parse_cache_spec).
+    std::function<std::unique_ptr<CacheStrategy>(const ParameterValues& values, const RunLimits& limits)> create;
 };
 
 // All strategies, in menu order. engine/cache/catalogue.cpp holds one line for each.
@@ -51,5 +58,8 @@ struct CacheSpec {
 // "preallocated:capacity=256,slab=true". Errors name the value and what is allowed (kind Argument).
 Result<CacheSpec> parse_cache_spec(std::string_view text);
 std::string to_string(const CacheSpec& spec);  // defaults left out
+// Adds parameters that are missing and checks those that are there; for specs that were not parsed.
+Result<CacheSpec> complete_cache_spec(const CacheSpec& spec);
+Result<std::unique_ptr<CacheStrategy>> make_strategy(const CacheSpec& spec, const RunLimits& limits);
 
 }  // namespace decodescope

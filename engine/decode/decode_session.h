@@ -48,7 +48,7 @@ struct PassResult {
     std::int64_t attention_stride = 0;
     std::span<const std::int32_t> entry_positions; // empty: entry e is position e
     std::vector<std::int32_t> row_entries;         // [rows] entries that each row sees
-    std::vector<float> k_rms, v_rms;               // [rows, layers]
+    std::vector<float> k_rms, v_rms;               // [rows, layers]; NaN without a cache
     double micros = 0;
     std::vector<OpRecord> ops;
     KvFacts kv;

@@ -28,14 +28,22 @@ public:
     ~Generation();
 
     // Prefill of the prompt in chunks; one StepFacts (index 0) for the whole prompt. Empty prompt, token out of range,
-    // prompt longer than the context: one sentence with the values. Progress in tokens.
+    // prompt longer than the context: one sentence with the values. Progress in tokens. Cancelled: the chunks that were fed
+    // stay (as a step with stop reason "cancelled"); start() with the same prompt goes on from there.
     Status start(std::span<const std::int32_t> prompt, const ProgressFn& progress, std::stop_token stop);
     // Feeds tokens that are already decided (after a switch of strategy, or when the view is played again) as one step of phase Refeed.
+    // The random numbers that the generated ones took are skipped, so that the next token is the one that an uninterrupted
+    // run would have drawn. Nothing is sampled when new_tokens have been reached.
     Status feed_again(std::span<const std::int32_t> tokens, std::span<const bool> generated, const ProgressFn& progress, std::stop_token stop);
-    // Feeds the token sampled last and samples the next. An empty stop reason means that it went on.
+    // For a session that was taken over from another run together with the beginning of its recording: which of the tokens
+    // that it holds were generated. Call it before feed_again().
+    void mark_generated(std::span<const bool> generated);
+    // Feeds the token sampled last and samples the next. An empty stop reason means that it went on. Cancelled: an error of
+    // that kind, nothing fed, and the next call goes on.
     Status step(std::stop_token stop);
 
     bool finished() const;
+    std::int64_t generated_count() const;             // tokens sampled so far, the pending one included
     const std::string& stop_reason() const;           // "", "length", "eos", "context_full", "cancelled"
     std::span<const std::int32_t> tokens() const;     // prompt and generated, the pending one included
     std::int32_t pending_token() const;               // sampled, not yet fed; -1 none

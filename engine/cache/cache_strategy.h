@@ -1,0 +1,73 @@
+// Policy of a cache: which positions stay, in which slots, and what may be read. Knows no tensor and no device. One object
+// per (sequence, layer group), a layer group being layers that share one entry table.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "engine/cache/strategy_descriptor.h"
+#include "kernels/api/kv_view.h"
+#include "kernels/api/status.h"
+
+namespace decodescope {
+
+// `count` rows that lie in consecutive slots and stay together when storage is exchanged.
+struct SlotMove {
+    std::int64_t from = 0, to = 0, count = 0;
+};
+
+// Which entries can be read and where they lie; EntryTable points into one of these. Empty vectors mean identity.
+struct EntryList {
+    std::int32_t count = 0;
+    std::vector<std::int32_t> pages;      // page of entry e: pages[e >> log2_page]
+    int log2_page = 30;
+    std::vector<std::int32_t> positions;  // [count]
+
+    std::int64_t slot(std::int32_t entry) const;
+    std::int32_t position(std::int32_t entry) const { return positions.empty() ? entry : positions[static_cast<std::size_t>(entry)]; }
+    EntryTable table() const;  // valid while this object lives and is not changed
+};
+
+// What feeding new tokens will do. Nothing has happened yet: storage applies it, the step runs, then commit.
+struct CachePlan {
+    std::uint64_t revision = 0;        // state of the strategy that it was made for
+    std::int64_t new_tokens = 0;
+    std::int32_t first_position = 0;   // token position of the first new row: tokens_seen, never a count of stored rows
+    EntryList entries;                 // while the step runs, the new rows included
+    std::vector<std::int32_t> store_entries;   // [new rows]; empty: the last ones, in order
+    std::vector<std::int64_t> store_slots;     // [new rows]; empty: nothing is stored
+    std::vector<RowVisibility> visibility;     // [new rows]
+    std::vector<std::int32_t> row_entries;     // [new rows] entries that each row sees
+    std::vector<std::int32_t> evicted;         // positions that leave with this step
+    std::int64_t stored_after = 0;             // tokens_stored once committed
+    // Storage whose capacity in slots is not exactly capacity_after is exchanged for one that is, and `moves` are copied.
+    std::int64_t capacity_before = 0, capacity_after = 0;
+    std::vector<SlotMove> moves;               // every row that stays
+};
+
+class CacheStrategy {
+public:
+    virtual ~CacheStrategy() = default;
+
+    // Pure. Capacity error with both numbers when the tokens do not fit; Argument error when new_tokens < 1.
+    virtual Result<CachePlan> plan(std::int64_t new_tokens) const = 0;
+    // Takes a plan that was made for the present state; no other call between them may have changed it.
+    virtual void commit(const CachePlan& plan) = 0;
+    // Keeps the first `tokens` of the tokens seen, exactly. Argument error when negative or more than seen (both numbers);
+    // Unsupported error, saying how many can be kept, when rows that would be needed have left.
+    virtual Status truncate(std::int64_t tokens) = 0;
+    virtual void reset() = 0;  // as if just created
+    virtual std::unique_ptr<CacheStrategy> clone() const = 0;
+
+    // Two readings that are equal only while nothing leaves.
+    virtual std::int64_t tokens_seen() const = 0;
+    virtual std::int64_t tokens_stored() const = 0;
+    virtual std::int64_t capacity() const = 0;      // slots that storage has or must have now
+    virtual EntryList entries() const = 0;          // what could be read now
+    virtual std::optional<std::int64_t> slot_of(std::int32_t position) const = 0;  // nothing when the row is not stored
+    virtual bool one_slab() const { return false; } // one allocation for all layers instead of one for each
+};
+
+}  // namespace decodescope

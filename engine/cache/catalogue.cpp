@@ -1,0 +1,30 @@
+// All cache strategies in menu order, one line for each: `name` stands for the function name_strategy() in the
+// strategy's own file.
+#include "engine/cache/strategy_descriptor.h"
+
+#define DECODESCOPE_STRATEGIES(ENTRY) \
+    ENTRY(recompute)                  \
+    ENTRY(growing)                    \
+    ENTRY(preallocated)
+
+namespace decodescope {
+
+#define DECODESCOPE_DECLARE(name) StrategyDescriptor name##_strategy();
+DECODESCOPE_STRATEGIES(DECODESCOPE_DECLARE)
+#undef DECODESCOPE_DECLARE
+
+const std::vector<StrategyDescriptor>& strategy_catalogue() {
+#define DECODESCOPE_CALL(name) name##_strategy(),
+    static const std::vector<StrategyDescriptor> catalogue = {DECODESCOPE_STRATEGIES(DECODESCOPE_CALL)};
+#undef DECODESCOPE_CALL
+    return catalogue;
+}
+
+const StrategyDescriptor* find_strategy(std::string_view id) {
+    for (const auto& descriptor : strategy_catalogue()) {
+        if (descriptor.id == id) return &descriptor;
+    }
+    return nullptr;
+}
+
+}  // namespace decodescope

@@ -1,0 +1,233 @@
+#include "engine/cache/kv_storage.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "kernels/api/half.h"
+
+namespace decodescope {
+namespace {
+
+void widen(const std::byte* from, ElementType type, std::span<float> out) {
+    for (std::size_t i = 0; i < out.size(); ++i) {
+        if (type == ElementType::F32) {
+            std::memcpy(&out[i], from + i * 4, 4);
+            continue;
+        }
+        std::uint16_t half = 0;
+        std::memcpy(&half, from + i * 2, 2);
+        out[i] = type == ElementType::F16 ? f16_to_f32(half) : bf16_to_f32(half);
+    }
+}
+
+}  // namespace
+
+std::int64_t KvShape::entry_bytes() const {
+    return static_cast<std::int64_t>(kv_heads) * head_dim *
+           static_cast<std::int64_t>(element_bytes(format.k) + element_bytes(format.v));
+}
+
+Result<std::int64_t> KvShape::total_bytes(std::int64_t capacity) const {
+    std::int64_t bytes = 0;
+    if (__builtin_mul_overflow(entry_bytes(), static_cast<std::int64_t>(layers), &bytes) ||
+        __builtin_mul_overflow(bytes, capacity, &bytes)) {
+        return make_error(ErrorKind::Memory, fmt::format("A KV cache of {} tokens in {} layers of {} heads of {} is larger than any memory.",
+                                                         capacity, layers, kv_heads, head_dim));
+    }
+    return bytes;
+}
+
+KvStorage::KvStorage(std::shared_ptr<Backend> backend, const KvShape& shape) : backend_(std::move(backend)), shape_(shape) {}
+
+Result<std::unique_ptr<KvStorage>> KvStorage::create(std::shared_ptr<Backend> backend, const KvShape& shape, bool one_slab,
+                                                     std::int64_t capacity) {
+    std::unique_ptr<KvStorage> storage(new KvStorage(std::move(backend), shape));
+    auto bytes = shape.total_bytes(capacity);
+    if (!bytes.ok()) return bytes.error();
+    DS_RETURN_IF_ERROR(storage->reserve_fits(*bytes));
+    const int layers_per_block = one_slab ? shape.layers : 1;
+    for (int layer = 0; layer < shape.layers; layer += layers_per_block) {
+        Block block;
+        block.first_layer = layer;
+        block.layers = layers_per_block;
+        storage->blocks_.push_back(std::move(block));
+        DS_RETURN_IF_ERROR(storage->exchange(storage->blocks_.back(), capacity, {}));
+    }
+    storage->begin_step();
+    return storage;
+}
+
+Status KvStorage::reserve_fits(std::int64_t bytes) const {
+    const std::int64_t limit = backend_->info().memory_bytes;
+    const std::int64_t taken = backend_->memory().total_bytes();
+    if (limit <= 0 || bytes <= limit - taken) return {};
+    return make_error(ErrorKind::Memory,
+                      fmt::format("The KV cache needs {} bytes and {} of {} bytes are free on {}.", bytes, std::max<std::int64_t>(limit - taken, 0),
+                                  limit, backend_->info().title),
+                      "Choose a smaller capacity, a shorter context or f16 for the cache.");
+}
+
+Result<BufferPtr> KvStorage::allocate_block(const Block& block, std::int64_t capacity) {
+    KvShape shape = shape_;
+    shape.layers = block.layers;
+    auto bytes = shape.total_bytes(capacity);
+    if (!bytes.ok()) return bytes.error();
+    DS_RETURN_IF_ERROR(reserve_fits(*bytes));
+    auto buffer = backend_->allocate(static_cast<std::size_t>(*bytes), MemoryPurpose::KvCache);
+    if (!buffer.ok()) return buffer.error();
+#ifdef DECODESCOPE_DEBUG
+    // All bits set is NaN in every floating format: a read of a row that was never written shows.
+    const std::vector<std::byte> pattern((*buffer)->bytes(), std::byte{0xFF});
+    DS_RETURN_IF_ERROR(backend_->upload(**buffer, 0, pattern));
+#endif
+    return buffer;
+}
+
+Status KvStorage::exchange(Block& block, std::int64_t capacity, std::span<const SlotMove> moves) {
+    if (block.capacity == capacity) return {};
+    Block next;
+    next.first_layer = block.first_layer;
+    next.layers = block.layers;
+    next.capacity = capacity;
+    if (capacity > 0) {
+        auto buffer = allocate_block(block, capacity);
+        if (!buffer.ok()) return buffer.error();
+        next.buffer = std::move(*buffer);
+        DS_RETURN_IF_ERROR(copy_rows(block, next, moves));
+        live_bytes_ += static_cast<std::int64_t>(next.buffer->bytes());
+        peak_bytes_ = std::max(peak_bytes_, live_bytes_);  // old and new lie side by side
+        for (const auto& move : moves) copied_bytes_ += move.count * shape_.entry_bytes() * block.layers;
+    }
+    if (block.buffer) live_bytes_ -= static_cast<std::int64_t>(block.buffer->bytes());
+    block = std::move(next);
+    return {};
+}
+
+Status KvStorage::copy_rows(const Block& from, Block& to, std::span<const SlotMove> moves) const {
+    for (int layer = from.first_layer; layer < from.first_layer + from.layers; ++layer) {
+        for (const KvPart part : {KvPart::K, KvPart::V}) {
+            const std::int64_t row = shape_.head_dim * element_size(part);
+            for (const auto& move : moves) {
+                DS_CHECK(move.from + move.count <= from.capacity && move.to + move.count <= to.capacity);
+                DS_RETURN_IF_ERROR(backend_->copy(
+                    *from.buffer, static_cast<std::size_t>(part_offset(from, layer, part) + move.from * row),
+                    static_cast<std::size_t>(from.capacity * row), *to.buffer,
+                    static_cast<std::size_t>(part_offset(to, layer, part) + move.to * row),
+                    static_cast<std::size_t>(to.capacity * row), static_cast<std::size_t>(move.count * row),
+                    static_cast<std::size_t>(shape_.kv_heads)));
+            }
+        }
+    }
+    return {};
+}
+
+Status KvStorage::apply(const CachePlan& plan) {
+    for (auto& block : blocks_) DS_RETURN_IF_ERROR(exchange(block, plan.capacity_after, plan.moves));
+    return {};
+}
+
+Status KvStorage::reset(std::int64_t capacity) {
+    for (auto& block : blocks_) DS_RETURN_IF_ERROR(exchange(block, capacity, {}));
+    poison(0, capacity);
+    return {};
+}
+
+Result<std::unique_ptr<KvStorage>> KvStorage::clone(std::span<const SlotMove> used) const {
+    std::unique_ptr<KvStorage> copy(new KvStorage(backend_, shape_));
+    DS_RETURN_IF_ERROR(reserve_fits(live_bytes_));
+    for (const auto& block : blocks_) {
+        Block own;
+        own.first_layer = block.first_layer;
+        own.layers = block.layers;
+        copy->blocks_.push_back(std::move(own));
+        DS_RETURN_IF_ERROR(copy->exchange(copy->blocks_.back(), block.capacity, {}));
+        DS_RETURN_IF_ERROR(copy_rows(block, copy->blocks_.back(), used));
+    }
+    copy->begin_step();
+    return copy;
+}
+
+const KvStorage::Block& KvStorage::block_of(int layer) const {
+    DS_CHECK(layer >= 0 && layer < shape_.layers);
+    return blocks_[static_cast<std::size_t>(layer / blocks_.front().layers)];
+}
+
+std::int64_t KvStorage::element_size(KvPart part) const {
+    return static_cast<std::int64_t>(element_bytes(part == KvPart::K ? shape_.format.k : shape_.format.v));
+}
+
+std::int64_t KvStorage::part_offset(const Block& block, int layer, KvPart part) const {
+    const KvPart other = part == KvPart::K ? KvPart::V : KvPart::K;
+    const bool first = element_size(part) != element_size(other) ? element_size(part) > element_size(other) : part == KvPart::K;
+    const std::int64_t layer_elements = shape_.kv_heads * block.capacity * shape_.head_dim;
+    const std::int64_t before = first ? 0 : block.layers * layer_elements * element_size(other);
+    return before + (layer - block.first_layer) * layer_elements * element_size(part);
+}
+
+KvView KvStorage::view(int layer, const EntryTable& table, const std::int32_t* store_entries) const {
+    const Block& block = block_of(layer);
+    KvView view;
+    for (const KvPart part : {KvPart::K, KvPart::V}) {
+        KvSide& side = part == KvPart::K ? view.k : view.v;
+        side.type = part == KvPart::K ? shape_.format.k : shape_.format.v;
+        side.data = block.buffer == nullptr ? nullptr : block.buffer->data() + part_offset(block, layer, part);
+        side.row_stride = shape_.head_dim;
+        side.head_stride = block.capacity * shape_.head_dim;
+        side.page_stride = table.pages == nullptr ? 0 : side.row_stride << table.log2_page;
+    }
+    view.table = table;
+    view.table.store_entries = store_entries;
+    view.kv_heads = shape_.kv_heads;
+    view.head_dim = shape_.head_dim;
+    return view;
+}
+
+Status KvStorage::read_rows(int layer, KvPart part, std::int64_t first_slot, std::int64_t count, std::span<float> out) const {
+    const Block& block = block_of(layer);
+    DS_CHECK(first_slot >= 0 && count >= 0 && first_slot + count <= block.capacity);
+    const std::int64_t row = shape_.head_dim * element_size(part);
+    const std::size_t floats = static_cast<std::size_t>(count * shape_.head_dim);
+    DS_CHECK(out.size() == floats * static_cast<std::size_t>(shape_.kv_heads));
+    std::vector<std::byte> raw(static_cast<std::size_t>(count * row));
+    for (int head = 0; head < shape_.kv_heads; ++head) {
+        const std::int64_t offset = part_offset(block, layer, part) + (head * block.capacity + first_slot) * row;
+        DS_RETURN_IF_ERROR(backend_->download(*block.buffer, static_cast<std::size_t>(offset), raw));
+        widen(raw.data(), part == KvPart::K ? shape_.format.k : shape_.format.v,
+              out.subspan(static_cast<std::size_t>(head) * floats, floats));
+    }
+    return {};
+}
+
+void KvStorage::poison([[maybe_unused]] std::int64_t first_slot, [[maybe_unused]] std::int64_t count) {
+#ifdef DECODESCOPE_DEBUG
+    for (auto& block : blocks_) {
+        if (block.buffer == nullptr || first_slot + count > block.capacity) continue;
+        for (int layer = block.first_layer; layer < block.first_layer + block.layers; ++layer) {
+            for (const KvPart part : {KvPart::K, KvPart::V}) {
+                const std::int64_t row = shape_.head_dim * element_size(part);
+                const std::vector<std::byte> pattern(static_cast<std::size_t>(count * row), std::byte{0xFF});
+                for (int head = 0; head < shape_.kv_heads; ++head) {
+                    const std::int64_t offset = part_offset(block, layer, part) + (head * block.capacity + first_slot) * row;
+                    (void)backend_->upload(*block.buffer, static_cast<std::size_t>(offset), pattern);
+                }
+            }
+        }
+    }
+#endif
+}
+
+std::int64_t KvStorage::capacity() const {
+    std::int64_t least = blocks_.front().capacity;
+    for (const auto& block : blocks_) least = std::min(least, block.capacity);
+    return least;
+}
+
+void KvStorage::begin_step() {
+    copied_bytes_ = 0;
+    peak_bytes_ = live_bytes_;
+}
+
+}  // namespace decodescope

@@ -1,0 +1,84 @@
+// K and V of one sequence in buffers of one backend. Applies plans, hands out views, counts bytes. Reaches the memory
+// through upload, download and copy only, so that it may lie on any device.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "engine/cache/cache_strategy.h"
+#include "engine/cache/kv_format.h"
+#include "kernels/api/backend.h"
+#include "kernels/api/kv_view.h"
+#include "kernels/api/status.h"
+
+namespace decodescope {
+
+struct KvShape {
+    int layers = 0;
+    int kv_heads = 0;
+    int head_dim = 0;
+    KvFormat format;
+    // Bytes of K and V of one token in one layer: kv_heads * head_dim * (bytes of K + bytes of V).
+    std::int64_t entry_bytes() const;
+    // All layers, `capacity` tokens. Memory error that names the shape when it is beyond 64 bits.
+    Result<std::int64_t> total_bytes(std::int64_t capacity) const;
+};
+
+enum class KvPart { K, V };
+
+class KvStorage {
+public:
+    // One allocation of purpose KvCache per layer, or one for all layers. Memory error with both numbers, before anything
+    // is allocated, when the backend's memory cannot hold it.
+    static Result<std::unique_ptr<KvStorage>> create(std::shared_ptr<Backend> backend, const KvShape& shape, bool one_slab,
+                                                     std::int64_t capacity);
+
+    // Makes the room that the plan asks for: per block (a layer, or the slab) new memory, copy, free old. After an error every
+    // stored row is still there and every view is valid; blocks that were exchanged before the error keep their new size.
+    Status apply(const CachePlan& plan);
+    // Gives up all rows; blocks of another capacity are exchanged. Cannot fail for capacity 0.
+    Status reset(std::int64_t capacity);
+    // An independent copy of the rows in `used`.
+    Result<std::unique_ptr<KvStorage>> clone(std::span<const SlotMove> used) const;
+    // The view of one layer; `table` and `store_entries` must outlive it.
+    KvView view(int layer, const EntryTable& table, const std::int32_t* store_entries) const;
+    // Rows in slots first .. first + count - 1, widened to f32: [kv_heads, count, head_dim].
+    Status read_rows(int layer, KvPart part, std::int64_t first_slot, std::int64_t count, std::span<float> out) const;
+    // Debug builds overwrite rows that were given up, so that reading one shows as NaN. Nothing in release builds.
+    void poison(std::int64_t first_slot, std::int64_t count);
+
+    const KvShape& shape() const { return shape_; }
+    std::int64_t used_bytes(std::int64_t tokens) const { return tokens * shape_.entry_bytes() * shape_.layers; }
+    std::int64_t capacity() const;                               // tokens that fit into every layer
+    std::int64_t reserved_bytes() const { return live_bytes_; }  // as allocated
+    void begin_step();                                           // restarts the two below
+    std::int64_t copied_bytes() const { return copied_bytes_; }  // moved from old to new storage since begin_step
+    std::int64_t peak_bytes() const { return peak_bytes_; }      // highest reserved_bytes since begin_step
+
+private:
+    // Layers first_layer .. first_layer + layers - 1 in one buffer: all of the wider part, then all of the other, so that every
+    // element is aligned. Within a part [layers, kv_heads, capacity, head_dim].
+    struct Block {
+        BufferPtr buffer;
+        std::int64_t capacity = 0;
+        int first_layer = 0, layers = 0;
+    };
+
+    KvStorage(std::shared_ptr<Backend> backend, const KvShape& shape);
+    Status reserve_fits(std::int64_t bytes) const;
+    Result<BufferPtr> allocate_block(const Block& block, std::int64_t capacity);
+    Status exchange(Block& block, std::int64_t capacity, std::span<const SlotMove> moves);
+    Status copy_rows(const Block& from, Block& to, std::span<const SlotMove> moves) const;
+    const Block& block_of(int layer) const;
+    std::int64_t element_size(KvPart part) const;
+    std::int64_t part_offset(const Block& block, int layer, KvPart part) const;  // bytes within the buffer
+
+    std::shared_ptr<Backend> backend_;
+    KvShape shape_;
+    std::vector<Block> blocks_;
+    std::int64_t live_bytes_ = 0, peak_bytes_ = 0, copied_bytes_ = 0;
+};
+
+}  // namespace decodescope

@@ -1,0 +1,58 @@
+// A buffer of a capacity that is known at the start; a row is written at its position and nothing is ever moved.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "engine/cache/strategies/contiguous.h"
+
+namespace decodescope {
+namespace {
+
+constexpr std::int64_t kLargestCapacity = std::int64_t{1} << 24;
+
+class PreallocatedStrategy final : public ContiguousStrategy {
+public:
+    PreallocatedStrategy(std::int64_t capacity, bool slab) : ContiguousStrategy(capacity), slab_(slab) {}
+    std::unique_ptr<CacheStrategy> clone() const override { return std::make_unique<PreallocatedStrategy>(*this); }
+    bool one_slab() const override { return slab_; }
+
+protected:
+    Result<std::int64_t> capacity_for(std::int64_t tokens) const override {
+        if (tokens <= capacity()) return capacity();
+        return make_error(ErrorKind::Capacity,
+                          fmt::format("The sequence would have {} tokens and the cache was allocated for {}.", tokens, capacity()),
+                          "Choose a larger capacity, or a strategy that grows.");
+    }
+
+private:
+    bool slab_ = false;
+};
+
+}  // namespace
+
+StrategyDescriptor preallocated_strategy() {
+    StrategyDescriptor descriptor;
+    descriptor.id = "preallocated";
+    descriptor.title = "Preallocated";
+    descriptor.explanation =
+        "Room for all tokens is allocated at the start and every row is written at its own position. "
+        "Nothing is copied, but what is reserved and not used yet is taken all the same.";
+    ParameterDescriptor capacity;
+    capacity.name = "capacity";
+    capacity.maximum = kLargestCapacity;
+    capacity.help = "Tokens that the cache has room for; 0 takes prompt and new tokens together, at most the model's context.";
+    ParameterDescriptor slab;
+    slab.name = "slab";
+    slab.type = ParameterType::Boolean;
+    slab.maximum = 1;
+    slab.help = "One allocation for all layers instead of one for each layer.";
+    descriptor.parameters = {capacity, slab};
+    descriptor.create = [](const ParameterValues& values, const RunLimits& limits) -> std::unique_ptr<CacheStrategy> {
+        std::int64_t tokens = values.at("capacity");
+        if (tokens == 0) tokens = limits.expected_tokens > 0 ? std::min(limits.expected_tokens, limits.context) : limits.context;
+        return std::make_unique<PreallocatedStrategy>(tokens, values.at("slab") != 0);
+    };
+    return descriptor;
+}
+
+}  // namespace decodescope

@@ -1,0 +1,358 @@
+#include "engine/decode/generation.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "engine/measure/run_facts.h"
+
+namespace decodescope {
+namespace {
+
+constexpr int kListedTokens = 10;
+
+// Adds what one pass of a longer step did. Counts add up; what describes a state is that of the last pass.
+void add_pass(StepFacts& step, const PassResult& pass) {
+    step.row_count += pass.rows;
+    step.micros += pass.micros;
+    step.captured = step.captured || !pass.attention.empty();
+    step.warm_up = step.warm_up || pass.warm_up;
+    step.flops += pass.flops;
+    step.bytes += pass.bytes;
+    const KvFacts before = step.kv;
+    step.kv = pass.kv;
+    step.kv.rows_written += before.rows_written;
+    step.kv.copied_bytes += before.copied_bytes;
+    step.kv.peak_bytes = std::max(step.kv.peak_bytes, before.peak_bytes);
+    step.evicted.insert(step.evicted.end(), pass.evicted.begin(), pass.evicted.end());
+    step.ops.resize(std::max(step.ops.size(), pass.ops.size()));
+    for (std::size_t i = 0; i < pass.ops.size(); ++i) {
+        step.ops[i].stage = pass.ops[i].stage;
+        step.ops[i].micros += pass.ops[i].micros;
+    }
+}
+
+}  // namespace
+
+struct Generation::State {
+    State(std::shared_ptr<DecodeSession> session_in, const GenerationConfig& config_in, std::shared_ptr<RunRecording> recording_in)
+        : session(std::move(session_in)), config(config_in), recording(std::move(recording_in)), sampler(config_in.sampler),
+          text(tokenizer()) {
+        const auto held = session->tokens();
+        tokens.assign(held.begin(), held.end());
+        is_generated.assign(tokens.size(), 0);
+        if (recording == nullptr) return;
+        step_index = recording->step_count();
+        if (recording->row_count() > 0) rows_recorded = seen();  // a recording of this very session goes on
+    }
+
+    const Model& model() const { return *session->model().model; }
+    const Tokenizer& tokenizer() const { return *model().tokenizer; }
+    std::int64_t seen() const { return static_cast<std::int64_t>(session->tokens().size()); }
+    std::int64_t generated() const { return std::count(is_generated.begin(), is_generated.end(), char{1}); }
+    bool length_reached() const { return config.new_tokens > 0 && generated() >= config.new_tokens; }
+    std::span<const float> sampled_logits() const {
+        const std::int64_t limit = model().sampled_vocabulary;
+        const std::size_t count = limit > 0 ? std::min(logits.size(), static_cast<std::size_t>(limit)) : logits.size();
+        return std::span<const float>(logits).first(count);
+    }
+
+    Status check_prompt(std::span<const std::int32_t> prompt) const;
+    Status run(std::span<const std::int32_t> fed, Phase phase, bool sample, const ProgressFn& progress, std::stop_token stop);
+    Status feed_passes(std::span<const std::int32_t> fed, const ProgressFn& progress, std::stop_token stop);
+    Status sample_next();
+    void follow_session();
+    void drop_pending() {
+        tokens.pop_back();
+        is_generated.pop_back();
+        pending = false;
+    }
+    void record_row(std::int32_t token, const PassResult* pass, std::int32_t pass_row);
+    void name_tokens();
+    void publish();
+
+    std::shared_ptr<DecodeSession> session;
+    GenerationConfig config;
+    std::shared_ptr<RunRecording> recording;
+    Sampler sampler;
+    TextStream text;
+    std::vector<std::int32_t> tokens;  // fed ones, then the pending one
+    std::vector<char> is_generated;    // of tokens
+    std::vector<float> logits;         // of the last fed row
+    bool pending = false;
+    std::string stop_reason;
+    std::int32_t step_index = 0;
+    std::int64_t rows_recorded = 0;    // tokens 0 .. rows_recorded - 1 have a row
+    StepFacts step;                    // being built, then the last one
+};
+
+Status Generation::State::check_prompt(std::span<const std::int32_t> prompt) const {
+    const std::int64_t count = static_cast<std::int64_t>(prompt.size());
+    if (count == 0) return make_error(ErrorKind::Argument, "The prompt has no tokens.", "Type at least one character.");
+    const std::int64_t context = session->context();
+    if (count > context) {
+        return make_error(ErrorKind::Capacity, fmt::format("The prompt has {} tokens and the context of the model is {}.", count, context),
+                          "Shorten the prompt.");
+    }
+    const std::int64_t vocabulary = session->model().program.vocabulary;
+    for (std::int64_t i = 0; i < count; ++i) {
+        const std::int32_t token = prompt[static_cast<std::size_t>(i)];
+        if (token >= 0 && token < vocabulary) continue;
+        return make_error(ErrorKind::Argument, fmt::format("Token {} of the prompt is {}; the vocabulary has {} entries.", i, token, vocabulary),
+                          fmt::format("Token ids go from 0 to {}.", vocabulary - 1));
+    }
+    return {};
+}
+
+// The caller may have cut the session; what is beyond it is no longer part of the run.
+void Generation::State::follow_session() {
+    const auto count = static_cast<std::size_t>(seen());
+    if (tokens.size() == count + (pending ? 1 : 0)) return;
+    tokens.assign(session->tokens().begin(), session->tokens().end());
+    is_generated.resize(count, 0);
+    pending = false;
+    rows_recorded = std::min(rows_recorded, seen());
+    text = TextStream(tokenizer());
+    for (std::int64_t i = 0; i < rows_recorded; ++i) text.push(tokens[static_cast<std::size_t>(i)]);
+}
+
+void Generation::State::record_row(std::int32_t token, const PassResult* pass, std::int32_t pass_row) {
+    RunRecording::NewRow row;
+    row.row.token = token;
+    row.row.position = static_cast<std::int32_t>(rows_recorded);
+    row.row.step = step.index;
+    row.row.phase = step.phase;
+    row.row.generated = is_generated[static_cast<std::size_t>(rows_recorded)] != 0;
+    row.row.special = tokenizer().is_special(token);
+    row.text = text.push(token);
+    ++rows_recorded;
+    if (recording == nullptr) return;
+    row.display = tokenizer().display(token);
+    if (pass == nullptr) {
+        recording->append_row(row, {}, {}, {}, 0, {});
+        return;
+    }
+    const auto& shape = model().config;
+    const std::size_t layers = static_cast<std::size_t>(shape.layers);
+    const std::size_t first = static_cast<std::size_t>(pass_row) * layers;
+    std::vector<const float*> attention;
+    for (const float* layer : pass->attention) {
+        attention.push_back(layer == nullptr ? nullptr : layer + pass_row * shape.heads * pass->attention_stride);
+    }
+    const std::int32_t entries = pass->row_entries[static_cast<std::size_t>(pass_row)];
+    const auto positions = pass->entry_positions.empty() ? pass->entry_positions : pass->entry_positions.first(static_cast<std::size_t>(entries));
+    recording->append_row(row, std::span(pass->k_rms).subspan(first, layers), std::span(pass->v_rms).subspan(first, layers), attention,
+                          entries, positions, pass->attention_stride);
+}
+
+Status Generation::State::feed_passes(std::span<const std::int32_t> fed, const ProgressFn& progress, std::stop_token stop) {
+    const std::int64_t total = static_cast<std::int64_t>(fed.size());
+    for (std::int64_t done = 0; done < total;) {
+        const std::int64_t rows = std::min(session->max_pass_rows(), total - done);
+        const auto part = fed.subspan(static_cast<std::size_t>(done), static_cast<std::size_t>(rows));
+        auto pass = session->feed(part, stop);
+        if (!pass.ok()) return pass.error();
+        add_pass(step, *pass);
+        for (std::int32_t r = 0; r < pass->rows; ++r) record_row(part[static_cast<std::size_t>(r)], &*pass, r);
+        logits.assign(pass->logits.begin(), pass->logits.end());
+        if (config.on_pass) config.on_pass(*pass, part, step.phase);
+        done += rows;
+        if (progress) progress(done, total);
+    }
+    return {};
+}
+
+// One step: feeds `fed`, which is the end of `tokens`, samples, publishes the facts. After an error what was fed stays fed,
+// and is published when it is more than nothing.
+Status Generation::State::run(std::span<const std::int32_t> fed, Phase phase, bool sample, const ProgressFn& progress, std::stop_token stop) {
+    StepFacts previous = std::exchange(step, StepFacts{});
+    step.index = step_index;
+    step.phase = phase;
+    step.first_row = recording == nullptr ? static_cast<std::int32_t>(rows_recorded) : recording->row_count();
+    pending = false;
+    stop_reason.clear();
+    const std::size_t first = tokens.size() - fed.size();
+    // Rows that a session brought along belong to the first step, without attention.
+    const auto seen_tokens = session->tokens();
+    for (std::size_t i = static_cast<std::size_t>(rows_recorded); i < first; ++i) {
+        record_row(seen_tokens[i], nullptr, 0);
+        ++step.row_count;
+    }
+    Status status = feed_passes(fed, progress, stop);
+    if (status.ok() && sample) status = sample_next();
+    if (!status.ok()) {
+        if (status.error().kind == ErrorKind::Cancelled) stop_reason = "cancelled";
+        tokens.resize(static_cast<std::size_t>(seen()));
+        is_generated.resize(tokens.size());
+        if (step.row_count > 0) {
+            publish();
+        } else {
+            step = std::move(previous);
+        }
+        return status;
+    }
+    if (!sample) stop_reason = "length";
+    publish();
+    return {};
+}
+
+Status Generation::State::sample_next() {
+    const auto choices = sampled_logits();
+    step.top = top_probabilities(choices, kListedTokens);
+    auto token = sampler.sample(choices);
+    if (!token.ok()) return token.error();
+    step.candidates = filtered_distribution(choices, config.sampler);
+    if (step.candidates.size() > kListedTokens) step.candidates.resize(kListedTokens);
+    step.sampled_token = *token;
+    tokens.push_back(*token);
+    is_generated.push_back(1);
+    pending = true;
+    const auto eos = tokenizer().eos();
+    if (config.stop_at_eos && eos && *eos == *token) {
+        stop_reason = "eos";
+    } else if (length_reached()) {
+        stop_reason = "length";
+    } else if (seen() >= session->context()) {
+        stop_reason = "context_full";  // this token needs no row, the next one would
+    }
+    return {};
+}
+
+void Generation::State::name_tokens() {
+    for (const auto* list : {&step.top, &step.candidates}) {
+        for (const auto& entry : *list) recording->name_token(entry.token, tokenizer().display(entry.token));
+    }
+    if (step.sampled_token >= 0) recording->name_token(step.sampled_token, tokenizer().display(step.sampled_token));
+}
+
+void Generation::State::publish() {
+    step.stop_reason = stop_reason;
+    step.memory.bytes = session->model().backend->memory().bytes;
+    ++step_index;
+    if (recording == nullptr) return;
+    name_tokens();
+    step.memory.history_bytes = recording->history_bytes();
+    recording->append_step(step);
+}
+
+Generation::Generation(std::shared_ptr<DecodeSession> session, const GenerationConfig& config, std::shared_ptr<RunRecording> recording)
+    : state_(std::make_unique<State>(std::move(session), config, std::move(recording))) {}
+
+Generation::~Generation() = default;
+
+Status Generation::start(std::span<const std::int32_t> prompt_in, const ProgressFn& progress, std::stop_token stop) {
+    State& s = *state_;
+    const std::vector<std::int32_t> prompt(prompt_in.begin(), prompt_in.end());  // it may be our own tokens()
+    DS_RETURN_IF_ERROR(validate(s.config.sampler));
+    DS_RETURN_IF_ERROR(s.check_prompt(prompt));
+    const auto seen = s.session->tokens();
+    if (seen.size() > prompt.size() || !std::equal(seen.begin(), seen.end(), prompt.begin())) {
+        return make_error(ErrorKind::Argument, fmt::format("The session holds {} tokens that are not the beginning of the prompt's {}.", seen.size(), prompt.size()),
+                          "Reset the session first.");
+    }
+    // Logits come only from a row that is computed, so the last token is always fed.
+    if (seen.size() == prompt.size()) DS_RETURN_IF_ERROR(s.session->truncate(static_cast<std::int64_t>(prompt.size()) - 1));
+    s.follow_session();
+    s.tokens.assign(prompt.begin(), prompt.end());
+    s.is_generated.assign(prompt.size(), 0);
+    return s.run(std::span(prompt).subspan(static_cast<std::size_t>(s.seen())), Phase::Prefill, true, progress, stop);
+}
+
+Status Generation::feed_again(std::span<const std::int32_t> tokens_in, std::span<const bool> generated, const ProgressFn& progress, std::stop_token stop) {
+    State& s = *state_;
+    const std::vector<std::int32_t> tokens(tokens_in.begin(), tokens_in.end());  // it may be our own tokens()
+    DS_RETURN_IF_ERROR(validate(s.config.sampler));
+    if (generated.size() != tokens.size()) {
+        return make_error(ErrorKind::Argument, fmt::format("{} tokens come with {} marks.", tokens.size(), generated.size()));
+    }
+    DS_RETURN_IF_ERROR(s.check_prompt(tokens));
+    s.follow_session();
+    if (s.pending) s.drop_pending();
+    const std::int64_t total = s.seen() + static_cast<std::int64_t>(tokens.size());
+    if (total > s.session->context()) {
+        return make_error(ErrorKind::Capacity, fmt::format("The sequence would have {} tokens and the context of the model is {}.", total, s.session->context()));
+    }
+    s.tokens.insert(s.tokens.end(), tokens.begin(), tokens.end());
+    s.is_generated.insert(s.is_generated.end(), generated.begin(), generated.end());
+    // As many random numbers as the generated tokens took, so that the next is the one an uninterrupted run would have drawn.
+    s.sampler = Sampler(s.config.sampler);
+    if (s.config.sampler.temperature > 0) {
+        for (std::int64_t drawn = s.generated(); drawn > 0; --drawn) s.sampler.next_uniform();
+    }
+    return s.run(tokens, Phase::Refeed, !s.length_reached(), progress, stop);
+}
+
+void Generation::mark_generated(std::span<const bool> generated) {
+    State& s = *state_;
+    const std::size_t count = std::min(generated.size(), s.is_generated.size());
+    for (std::size_t i = 0; i < count; ++i) s.is_generated[i] = generated[i] ? 1 : 0;
+    // Bytes of a character that is complete only after the part that was taken over.
+    s.text = TextStream(s.tokenizer());
+    for (std::int64_t i = 0; i < s.rows_recorded; ++i) s.text.push(s.tokens[static_cast<std::size_t>(i)]);
+}
+
+Status Generation::step(std::stop_token stop) {
+    State& s = *state_;
+    if (finished() && s.stop_reason != "cancelled") return {};
+    s.follow_session();
+    if (s.length_reached()) {
+        s.stop_reason = "length";
+        return {};
+    }
+    if (!s.pending) return make_error(ErrorKind::Argument, "There is no token to feed.", "Start the run with a prompt.");
+    if (s.seen() >= s.session->context()) {
+        s.stop_reason = "context_full";
+        return {};
+    }
+    const std::int32_t token = s.tokens.back();
+    const std::int64_t before = s.seen();
+    const Status status = s.run({&token, 1}, Phase::Decode, true, {}, stop);
+    if (!status.ok() && s.seen() == before) {  // not fed: it is still the next one
+        s.tokens.push_back(token);
+        s.is_generated.push_back(1);
+        s.pending = true;
+    }
+    return status;
+}
+
+bool Generation::finished() const { return !state_->stop_reason.empty(); }
+std::int64_t Generation::generated_count() const { return state_->generated(); }
+const std::string& Generation::stop_reason() const { return state_->stop_reason; }
+std::span<const std::int32_t> Generation::tokens() const { return state_->tokens; }
+std::int32_t Generation::pending_token() const { return state_->pending ? state_->tokens.back() : -1; }
+std::span<const float> Generation::last_logits() const { return state_->logits; }
+const StepFacts& Generation::last_step() const { return state_->step; }
+DecodeSession& Generation::session() { return *state_->session; }
+const std::shared_ptr<RunRecording>& Generation::recording() const { return state_->recording; }
+void Generation::set_stop_reason(std::string reason) { state_->stop_reason = std::move(reason); }
+
+RunFacts make_run_facts(const DecodeSession& session, const SamplerConfig& sampler) {
+    const LoadedModel& loaded = session.model();
+    const BackendInfo& backend = loaded.backend->info();
+    RunFacts facts;
+    facts.program_version = program_version();
+    facts.commit = program_commit();
+    facts.date = utc_date();
+    facts.model_source = loaded.model->source;
+    facts.model_name = loaded.model->config.name;
+    facts.model_identity = loaded.model->identity;
+    facts.config = loaded.model->config;
+    facts.meaningless_text = loaded.model->meaningless_text;
+    facts.backend = backend.id;
+    facts.device = backend.device;
+    facts.cpu = cpu_name();
+    facts.instruction_set = backend.instruction_set;
+    facts.threads = backend.threads;
+    facts.weights_type = element_name(loaded.weights->matrix_type());
+    facts.cache_spec = to_string(session.config().cache);
+    facts.kv_type = to_string(session.config().kv);
+    facts.sampler = sampler;
+    facts.weight_bytes = loaded.weights->bytes();
+    facts.stages = session.stage_names();
+    facts.stage_layers = session.stage_layers();
+    facts.head_roles = loaded.model->head_roles;
+    return facts;
+}
+
+}  // namespace decodescope

@@ -1,0 +1,108 @@
+#include "engine/decode/pass_runner.h"
+
+#include <algorithm>
+#include <bit>
+#include <numeric>
+
+namespace decodescope {
+namespace {
+
+std::int64_t power_of_two(std::int64_t rows) {
+    return static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(std::max<std::int64_t>(rows, 1))));
+}
+
+}  // namespace
+
+Status PassRunner::prepare(std::int64_t rows, std::int64_t logits_rows, std::int64_t most_rows) {
+    if (step_ != nullptr && rows <= max_rows_ && logits_rows <= max_logits_rows_) return {};
+    const std::int64_t most = std::max(rows, most_rows);
+    CompileOptions options;
+    options.max_rows = std::min(power_of_two(std::max(rows, max_rows_)), most);
+    options.max_logits_rows = std::min(power_of_two(std::max(logits_rows, max_logits_rows_)), options.max_rows);
+    options.profile = profile_;
+    step_.reset();  // the old activations first, so that both never lie side by side
+    max_rows_ = max_logits_rows_ = 0;
+    auto compiled = model_->backend->compile(model_->program, model_->weights, options);
+    if (!compiled.ok()) return compiled.error();
+    step_ = std::move(*compiled);
+    max_rows_ = options.max_rows;
+    max_logits_rows_ = options.max_logits_rows;
+    fresh_ = true;
+    stage_names_.clear();
+    stage_layers_.clear();
+    for (const auto& stage : step_->stages()) {
+        stage_names_.push_back(stage.name);
+        stage_layers_.push_back(stage.layer);
+    }
+    return {};
+}
+
+void PassRunner::begin() {
+    micros_ = 0;
+    stage_micros_.clear();
+    warm_up_ = false;
+}
+
+void PassRunner::size_attention(const PassRequest& request) {
+    attention_.resize(request.views.size());
+    attention_stride_ = request.views.front().table.count;
+    const std::size_t heads = static_cast<std::size_t>(model_->model->config.heads);
+    const std::size_t needed = request.tokens.size() * heads * static_cast<std::size_t>(attention_stride_);
+    for (auto& layer : attention_) {
+        // A long prefill must not leave its buffers behind for the single rows that follow.
+        if (layer.capacity() > 8 * needed) std::vector<float>().swap(layer);
+        layer.resize(needed);
+    }
+}
+
+Status PassRunner::run(const PassRequest& request, std::stop_token stop) {
+    const std::size_t rows = request.tokens.size();
+    DS_CHECK(step_ != nullptr && static_cast<std::int64_t>(rows) <= max_rows_ && request.logits_rows <= max_logits_rows_);
+    DS_CHECK(request.positions.size() == rows && request.visibility.size() == rows);
+    DS_CHECK(request.logits_rows <= static_cast<std::int64_t>(rows));
+    std::vector<std::int32_t> logits_rows(static_cast<std::size_t>(request.logits_rows));
+    std::iota(logits_rows.begin(), logits_rows.end(), static_cast<std::int32_t>(static_cast<std::int64_t>(rows) - request.logits_rows));
+    logits_.resize(logits_rows.size() * static_cast<std::size_t>(model_->program.vocabulary));
+    std::vector<float*> attention_out;
+    if (request.capture) {
+        size_attention(request);
+        for (auto& layer : attention_) attention_out.push_back(layer.data());
+    } else {
+        attention_.clear();
+        attention_stride_ = 0;
+    }
+    const SequenceRows sequence{0, static_cast<std::int32_t>(rows), request.views};
+    StepInputs inputs;
+    inputs.tokens = request.tokens;
+    inputs.positions = request.positions;
+    inputs.visibility = request.visibility;
+    inputs.sequences = {&sequence, 1};
+    inputs.logits_rows = logits_rows;
+    inputs.attention_out = attention_out;
+    inputs.attention_stride = attention_stride_;
+    StepOutputs outputs;
+    outputs.logits = logits_;
+    DS_RETURN_IF_ERROR(model_->backend->run(*step_, inputs, outputs, stop));
+    warm_up_ = warm_up_ || fresh_;
+    fresh_ = false;
+    micros_ += outputs.micros;
+    stage_micros_.resize(std::max(stage_micros_.size(), outputs.stage_micros.size()));
+    for (std::size_t i = 0; i < outputs.stage_micros.size(); ++i) stage_micros_[i] += outputs.stage_micros[i];
+    return {};
+}
+
+std::vector<const float*> PassRunner::attention() const {
+    std::vector<const float*> pointers;
+    for (const auto& layer : attention_) pointers.push_back(layer.data());
+    return pointers;
+}
+
+std::vector<OpRecord> PassRunner::ops() const {
+    std::vector<OpRecord> records;
+    for (std::size_t i = 0; i < stage_micros_.size(); ++i) {
+        records.push_back({static_cast<std::int32_t>(i), static_cast<float>(stage_micros_[i])});
+    }
+    return records;
+}
+
+}  // namespace decodescope

@@ -1,0 +1,61 @@
+// Runs one forward pass on a backend: compiles when more rows are needed, owns the host buffers of logits and attention,
+// adds up times. A feed of the session is one or two passes between two calls of begin().
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "engine/decode/decode_session.h"
+
+namespace decodescope {
+
+struct PassRequest {
+    std::span<const std::int32_t> tokens;       // [rows]
+    std::span<const std::int32_t> positions;    // [rows]
+    std::span<const RowVisibility> visibility;  // [rows]
+    std::span<const KvView> views;              // [layers]
+    std::int64_t logits_rows = 1;               // the last ones of the pass; 0 = none
+    bool capture = false;                       // attention of all rows and layers, stride = entries of the first view
+};
+
+class PassRunner {
+public:
+    PassRunner(LoadedModelPtr model, bool profile) : model_(std::move(model)), profile_(profile) {}
+
+    // Room for a pass; never more than `most_rows` rows are prepared ahead. Compiles in powers of two.
+    Status prepare(std::int64_t rows, std::int64_t logits_rows, std::int64_t most_rows);
+    void begin();
+    Status run(const PassRequest& request, std::stop_token stop);
+
+    std::span<const float> logits() const { return logits_; }  // [logits_rows, vocabulary]
+    std::vector<const float*> attention() const;               // [layers]; empty when the last pass captured none
+    std::int64_t attention_stride() const { return attention_stride_; }
+    double micros() const { return micros_; }
+    std::vector<OpRecord> ops() const;
+    bool warm_up() const { return warm_up_; }                  // a compiled step was used for the first time since begin()
+    const std::vector<std::string>& stage_names() const { return stage_names_; }
+    const std::vector<int>& stage_layers() const { return stage_layers_; }
+
+private:
+    void size_attention(const PassRequest& request);
+
+    LoadedModelPtr model_;
+    bool profile_ = false;
+    std::unique_ptr<CompiledStep> step_;
+    std::int64_t max_rows_ = 0, max_logits_rows_ = 0;
+    bool fresh_ = false;
+    std::vector<std::string> stage_names_;
+    std::vector<int> stage_layers_;
+    std::vector<float> logits_;
+    std::vector<std::vector<float>> attention_;  // [layers][rows * heads * stride]
+    std::int64_t attention_stride_ = 0;
+    std::vector<double> stage_micros_;
+    double micros_ = 0;
+    bool warm_up_ = false;
+};
+
+}  // namespace decodescope

@@ -1,0 +1,122 @@
+#include "engine/decode/recompute_session.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <limits>
+
+#include "engine/cache/strategies/contiguous.h"
+
+namespace decodescope {
+
+Result<std::unique_ptr<DecodeSession>> RecomputeSession::create(LoadedModelPtr model, const SessionConfig& config,
+                                                                std::unique_ptr<CacheStrategy> strategy) {
+    std::unique_ptr<RecomputeSession> session(new RecomputeSession(std::move(model), config, std::move(strategy)));
+    DS_RETURN_IF_ERROR(session->prepare_first());
+    return std::unique_ptr<DecodeSession>(std::move(session));
+}
+
+Status RecomputeSession::prepare_scratch(std::int64_t entries, bool every_layer) {
+    const auto& shape = model_->model->config;
+    const std::int64_t layers = every_layer ? shape.layers : 1;
+    if (scratch_ != nullptr && entries <= scratch_capacity_ && layers <= scratch_layers_) return {};
+    const auto rounded = static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(entries)));
+    const std::int64_t capacity = std::max(entries, std::min(rounded, context()));
+    scratch_.reset();  // nothing in it outlives a pass
+    scratch_capacity_ = scratch_layers_ = 0;
+    const std::int64_t floats = layers * 2 * shape.kv_heads * capacity * shape.head_dim;
+    auto buffer = model_->backend->allocate(static_cast<std::size_t>(floats) * sizeof(float), MemoryPurpose::Activations);
+    if (!buffer.ok()) return buffer.error();
+    scratch_ = std::move(*buffer);
+    scratch_capacity_ = capacity;
+    scratch_layers_ = layers;
+    return {};
+}
+
+std::vector<KvView> RecomputeSession::scratch_views(std::int64_t entries) const {
+    const auto& shape = model_->model->config;
+    const std::int64_t part_bytes = shape.kv_heads * scratch_capacity_ * shape.head_dim * 4;
+    std::vector<KvView> views;
+    for (std::int64_t layer = 0; layer < shape.layers; ++layer) {
+        KvView view;
+        view.k.row_stride = shape.head_dim;
+        view.k.head_stride = scratch_capacity_ * shape.head_dim;
+        view.v = view.k;
+        view.k.data = scratch_->data() + (scratch_layers_ > 1 ? layer : 0) * 2 * part_bytes;
+        view.v.data = view.k.data + part_bytes;
+        view.table.count = static_cast<std::int32_t>(entries);
+        view.kv_heads = static_cast<int>(shape.kv_heads);
+        view.head_dim = static_cast<int>(shape.head_dim);
+        views.push_back(view);
+    }
+    return views;
+}
+
+Status RecomputeSession::run_rows(std::span<const std::int32_t> all_tokens, std::int64_t first, std::int64_t count,
+                                  std::int64_t logits_rows, bool capture, std::stop_token stop) {
+    const auto views = scratch_views(first + count);
+    const auto positions = consecutive_positions(first, count);
+    const auto visibility = causal_visibility(first, count);
+    PassRequest request;
+    request.tokens = all_tokens.subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(count));
+    request.positions = positions;
+    request.visibility = visibility;
+    request.views = views;
+    request.logits_rows = logits_rows;
+    request.capture = capture;
+    return runner_.run(request, stop);
+}
+
+Status RecomputeSession::compute(std::span<const std::int32_t> tokens, std::stop_token stop, PassResult& result) {
+    std::vector<std::int32_t> all(tokens_);
+    all.insert(all.end(), tokens.begin(), tokens.end());
+    const std::int64_t total = static_cast<std::int64_t>(all.size());
+    const std::int64_t rows = static_cast<std::int64_t>(tokens.size());
+    const std::int64_t before = total - rows;
+    // Attention of the new rows only: that of a whole square would be the largest buffer of the program. The rows before
+    // them are then a pass of their own, whose K and V must survive in every layer.
+    const bool two_passes = config_.capture_attention && before > 0;
+    DS_RETURN_IF_ERROR(runner_.prepare(two_passes ? std::max(before, rows) : total, logits_rows(rows), context()));
+    DS_RETURN_IF_ERROR(prepare_scratch(total, two_passes));
+    if (two_passes) DS_RETURN_IF_ERROR(run_rows(all, 0, before, 0, false, stop));
+    DS_RETURN_IF_ERROR(run_rows(all, two_passes ? before : 0, two_passes ? rows : total, logits_rows(rows), config_.capture_attention, stop));
+    const std::size_t sizes = static_cast<std::size_t>(rows * model_->model->config.layers);
+    result.k_rms.assign(sizes, std::numeric_limits<float>::quiet_NaN());
+    result.v_rms = result.k_rms;
+    return {};
+}
+
+StepShape RecomputeSession::step_shape(std::int64_t new_tokens) const {
+    const std::int64_t total = plan_.first_position + new_tokens;
+    StepShape shape;
+    shape.rows = total;
+    shape.logits_rows = logits_rows(new_tokens);
+    shape.attended = total * (total + 1) / 2;
+    shape.entries = total;
+    return shape;
+}
+
+KvFacts RecomputeSession::kv_facts() const {
+    KvFacts facts;
+    facts.tokens_seen = strategy_->tokens_seen();
+    return facts;
+}
+
+Status RecomputeSession::reset_storage() {
+    scratch_.reset();
+    scratch_capacity_ = scratch_layers_ = 0;
+    return {};
+}
+
+Result<std::unique_ptr<DecodeSession>> RecomputeSession::fork() const {
+    auto copy = create(model_, config_, strategy_->clone());
+    if (copy.ok()) static_cast<RecomputeSession&>(**copy).tokens_ = tokens_;
+    return copy;
+}
+
+Result<DecodeSession::CellValues> RecomputeSession::cell(std::int32_t layer, std::int32_t position) const {
+    return make_error(ErrorKind::Unsupported, fmt::format("There is no K or V of position {} in layer {}: without a cache nothing is kept.", position, layer));
+}
+
+}  // namespace decodescope

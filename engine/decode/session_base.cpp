@@ -1,0 +1,142 @@
+#include "engine/decode/session_base.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <optional>
+
+namespace decodescope {
+namespace {
+
+// Host buffers of one pass stay below this: attention [layers, rows, heads, entries], logits [rows, vocabulary].
+constexpr std::int64_t kCaptureBytes = std::int64_t{64} << 20;
+constexpr std::int64_t kMostCaptureRows = 128;
+
+// The first layer whose new K or V rows hold a value that is not finite.
+std::optional<std::int64_t> first_bad_layer(const PassResult& result, std::int64_t layers) {
+    for (std::int64_t layer = 0; layer < layers; ++layer) {
+        for (std::size_t i = static_cast<std::size_t>(layer); i < result.k_rms.size(); i += static_cast<std::size_t>(layers)) {
+            if (!std::isfinite(result.k_rms[i]) || !std::isfinite(result.v_rms[i])) return layer;
+        }
+    }
+    return std::nullopt;
+}
+
+}  // namespace
+
+std::vector<std::int32_t> consecutive_positions(std::int64_t first, std::int64_t count) {
+    std::vector<std::int32_t> positions(static_cast<std::size_t>(count));
+    std::iota(positions.begin(), positions.end(), static_cast<std::int32_t>(first));
+    return positions;
+}
+
+SessionBase::SessionBase(LoadedModelPtr model, const SessionConfig& config, std::unique_ptr<CacheStrategy> strategy)
+    : model_(std::move(model)), config_(config), strategy_(std::move(strategy)), runner_(model_, config.profile) {}
+
+std::int64_t SessionBase::max_pass_rows() const {
+    const auto& shape = model_->model->config;
+    std::int64_t rows = config_.prefill_chunk > 0 ? std::min(config_.prefill_chunk, context()) : default_pass_rows();
+    if (config_.capture_attention) {
+        const std::int64_t row_bytes = shape.layers * shape.heads * context() * 4;
+        rows = std::min({rows, kMostCaptureRows, std::max<std::int64_t>(kCaptureBytes / row_bytes, 1)});
+    }
+    if (config_.all_logits) rows = std::min(rows, std::max<std::int64_t>(kCaptureBytes / (model_->program.vocabulary * 4), 1));
+    return rows;
+}
+
+Status SessionBase::check_tokens(std::span<const std::int32_t> tokens) const {
+    const std::int64_t count = static_cast<std::int64_t>(tokens.size());
+    if (count == 0) return make_error(ErrorKind::Argument, "There is no token to feed.");
+    if (count > max_pass_rows()) {
+        return make_error(ErrorKind::Argument, fmt::format("{} tokens are more than the {} rows of one pass.", count, max_pass_rows()));
+    }
+    const std::int64_t seen = strategy_->tokens_seen();
+    if (seen + count > context()) {
+        return make_error(ErrorKind::Capacity, fmt::format("The sequence would have {} tokens and the context of the model is {}.", seen + count, context()));
+    }
+    const std::int64_t vocabulary = model_->program.vocabulary;
+    for (const std::int32_t token : tokens) {
+        if (token < 0 || token >= vocabulary) {
+            return make_error(ErrorKind::Argument, fmt::format("Token {} is not in the vocabulary of {} entries.", token, vocabulary));
+        }
+    }
+    return {};
+}
+
+Result<PassResult> SessionBase::feed(std::span<const std::int32_t> tokens, std::stop_token stop) {
+    DS_RETURN_IF_ERROR(check_tokens(tokens));
+    if (stop.stop_requested()) return make_error(ErrorKind::Cancelled, "Cancelled before the pass began.");
+    const std::int64_t rows = static_cast<std::int64_t>(tokens.size());
+    auto plan = strategy_->plan(rows);
+    if (!plan.ok()) return plan.error();
+    plan_ = std::move(*plan);
+    runner_.begin();
+    begin_step();
+    PassResult result;
+    result.first_position = plan_.first_position;
+    result.rows = static_cast<std::int32_t>(rows);
+    DS_RETURN_IF_ERROR(compute(tokens, stop, result));
+    DS_RETURN_IF_ERROR(check_finite(result));
+    strategy_->commit(plan_);
+    tokens_.insert(tokens_.end(), tokens.begin(), tokens.end());
+    fill_result(rows, result);
+    return result;
+}
+
+Status SessionBase::check_finite(const PassResult& result) const {
+    const auto logits = runner_.logits();
+    const auto bad = std::find_if(logits.begin(), logits.end(), [](float x) { return !std::isfinite(x); });
+    if (bad == logits.end()) return {};
+    const std::int64_t index = bad - logits.begin();
+    const std::int64_t vocabulary = model_->program.vocabulary;
+    const std::int64_t first_row = result.rows - static_cast<std::int64_t>(logits.size()) / vocabulary;
+    const auto layer = first_bad_layer(result, model_->model->config.layers);
+    return make_error(ErrorKind::NonFinite,
+                      fmt::format("Non-finite logits at position {}: entry {} of {} is {}{}.", result.first_position + first_row + index / vocabulary,
+                                  index % vocabulary, vocabulary, std::isnan(*bad) ? "NaN" : "infinite",
+                                  layer ? fmt::format("; the first K or V row that is not finite is in layer {}", *layer) : std::string()),
+                      "Nothing was fed. A value overflowed in 16 bits, or the weights are damaged.");
+}
+
+void SessionBase::fill_result(std::int64_t rows, PassResult& result) const {
+    const std::size_t vocabulary = static_cast<std::size_t>(model_->program.vocabulary);
+    result.logits = runner_.logits().last(vocabulary);
+    if (config_.all_logits) result.all_logits = runner_.logits();
+    result.attention = runner_.attention();
+    result.attention_stride = runner_.attention_stride();
+    result.entry_positions = plan_.entries.positions;
+    result.row_entries = plan_.row_entries;
+    result.micros = runner_.micros();
+    result.ops = runner_.ops();
+    result.warm_up = runner_.warm_up();
+    for (const std::int32_t position : plan_.evicted) result.evicted.push_back({position});
+    result.kv = kv_facts();
+    if (!plan_.store_slots.empty()) {
+        result.kv.rows_written = rows;
+        result.kv.rows_read = plan_.row_entries.back();
+    }
+    const StepShape shape = step_shape(rows);
+    for (const auto& op : model_->program.ops) {
+        const OpCost cost = op_cost(op, shape);
+        result.flops += cost.flops;
+        result.bytes += cost.bytes;
+    }
+}
+
+Status SessionBase::truncate(std::int64_t tokens) {
+    const std::int64_t before = strategy_->tokens_seen();
+    DS_RETURN_IF_ERROR(strategy_->truncate(tokens));
+    tokens_.resize(static_cast<std::size_t>(tokens));
+    rows_given_up(tokens, before);
+    return {};
+}
+
+Status SessionBase::reset() {
+    strategy_->reset();
+    tokens_.clear();
+    return reset_storage();
+}
+
+}  // namespace decodescope

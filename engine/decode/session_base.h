@@ -1,0 +1,58 @@
+// What all sessions share: checks, plan -> pass -> commit, the facts of a step. How the pass reads K and V differs.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "engine/cache/cache_strategy.h"
+#include "engine/decode/decode_session.h"
+#include "engine/decode/pass_runner.h"
+
+namespace decodescope {
+
+class SessionBase : public DecodeSession {
+public:
+    Result<PassResult> feed(std::span<const std::int32_t> tokens, std::stop_token stop) final;
+    std::int64_t max_pass_rows() const final;
+    Status truncate(std::int64_t tokens) final;
+    Status reset() final;
+    std::span<const std::int32_t> tokens() const final { return tokens_; }
+    std::int64_t context() const final { return model_->model->config.context; }
+    const LoadedModel& model() const final { return *model_; }
+    const SessionConfig& config() const final { return config_; }
+    void set_capture(bool capture) final { config_.capture_attention = capture; }
+    std::vector<std::string> stage_names() const final { return runner_.stage_names(); }
+    std::vector<int> stage_layers() const final { return runner_.stage_layers(); }
+    // Compiles for single rows, so that the stages have names before the first token.
+    Status prepare_first() { return runner_.prepare(1, 1, 1); }
+
+protected:
+    SessionBase(LoadedModelPtr model, const SessionConfig& config, std::unique_ptr<CacheStrategy> strategy);
+
+    // Runs the pass of plan_ over `tokens` and fills k_rms and v_rms. What it leaves behind after an error is scratch.
+    virtual Status compute(std::span<const std::int32_t> tokens, std::stop_token stop, PassResult& result) = 0;
+    virtual std::int64_t default_pass_rows() const = 0;
+    virtual StepShape step_shape(std::int64_t new_tokens) const = 0;  // of plan_, for FLOPs and bytes
+    virtual void begin_step() {}
+    virtual void rows_given_up(std::int64_t kept, std::int64_t before) {}
+    virtual Status reset_storage() = 0;
+
+    std::int64_t logits_rows(std::int64_t rows) const { return config_.all_logits ? rows : 1; }
+
+    LoadedModelPtr model_;
+    SessionConfig config_;
+    std::unique_ptr<CacheStrategy> strategy_;
+    std::vector<std::int32_t> tokens_;
+    PassRunner runner_;
+    CachePlan plan_;  // of the last pass; its position table outlives the call
+
+private:
+    Status check_tokens(std::span<const std::int32_t> tokens) const;
+    Status check_finite(const PassResult& result) const;
+    void fill_result(std::int64_t rows, PassResult& result) const;
+};
+
+std::vector<std::int32_t> consecutive_positions(std::int64_t first, std::int64_t count);
+
+}  // namespace decodescope
