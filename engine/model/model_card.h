@@ -1,0 +1,17 @@
+// heads.json and presets.json beside a model: what its card says of the heads, and prompts to start with. Both optional.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "engine/model/model.h"
+
+namespace decodescope {
+
+// [{"layer": 0, "head": 1, "role": "previous", "previous": 0.9, "induction": 0.01, "first": 0.05}, ...], or an object
+// with that list under "heads". Empty when the file is absent.
+Result<std::vector<HeadRole>> read_head_roles(const std::string& folder, const ModelConfig& config);
+// [{"id": ..., "language": "en", "title": ..., "text": ..., "what": ...}, ...], or an object with it under "presets".
+Result<std::vector<PromptPreset>> read_presets(const std::string& folder);
+
+}  // namespace decodescope

@@ -1,0 +1,151 @@
+#include <algorithm>
+#include <filesystem>
+
+#include <fmt/format.h>
+
+#include "engine/model/bind_weights.h"
+#include "engine/model/config_reader.h"
+#include "engine/model/model.h"
+#include "engine/model/model_card.h"
+#include "engine/model/synthetic.h"
+#include "engine/model/tensor_set.h"
+#include "engine/support/file.h"
+#include "engine/support/hash.h"
+#include "engine/support/numbers.h"
+#include "engine/text/load_tokenizer.h"
+#include "engine/text/syllable_tokenizer.h"
+
+namespace decodescope {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kSyntheticPrefix = "synthetic:";
+constexpr std::int64_t kConfigLimit = 4 << 20;  // bytes
+
+std::string identity_of(const ModelConfig& c, const std::string& weights_fingerprint, const Tokenizer& tokenizer) {
+    Hasher hasher;
+    for (const std::int64_t value : {static_cast<std::int64_t>(c.family), c.layers, c.hidden, c.heads, c.kv_heads, c.head_dim,
+                                     c.feed_forward, c.vocabulary, c.context, static_cast<std::int64_t>(c.tied_head)})
+        hasher.add_integer(static_cast<std::uint64_t>(value));
+    hasher.add_text(format_number(c.norm_epsilon));
+    hasher.add_text(format_number(c.rope_theta));
+    hasher.add_text(weights_fingerprint);
+    hasher.add_text(tokenizer.fingerprint());
+    return hasher.text();
+}
+
+Status take_weights(Model& model, const TensorSet& set) {
+    auto bound = bind_weights(model.config, set);
+    if (!bound) return bound.error();
+    model.config.file_type = bound->file_type;
+    model.weights = std::move(bound->table);
+    model.index = std::move(bound->index);
+    model.identity = identity_of(model.config, set.fingerprint, *model.tokenizer);
+    return {};
+}
+
+Result<ModelPtr> open_synthetic(const std::string& spec, const OpenOptions& options, const ProgressFn& progress,
+                                std::stop_token stop) {
+    auto config = synthetic_config(std::string_view(spec).substr(kSyntheticPrefix.size()));
+    if (!config) return config.error();
+    // Once as generated, once in the layout of the backend.
+    const std::int64_t weights = synthetic_weight_bytes(*config);
+    const std::int64_t needed = 2 * weights;
+    const std::int64_t available =
+        options.available_memory_bytes > 0 ? options.available_memory_bytes : available_memory_bytes();
+    if (available > 0 && needed > available)
+        return make_error(ErrorKind::Memory,
+                          fmt::format("{} needs {} ({} bytes: its weights as made and as the backend keeps them); {} ({} bytes) "
+                                      "are available.",
+                                      spec, format_bytes(needed), needed, format_bytes(available), available),
+                          "Close other programs or take a smaller model.");
+    auto model = std::make_shared<Model>();
+    model->source = spec;
+    model->config = *config;
+    model->meaningless_text = true;
+    model->tokenizer = std::make_shared<SyllableTokenizer>(static_cast<std::int32_t>(config->vocabulary));
+    model->sampled_vocabulary = config->vocabulary;
+    auto set = synthetic_weights(*config, progress, stop);
+    if (!set) return set.error();
+    DS_RETURN_IF_ERROR(take_weights(*model, *set));
+    return ModelPtr(model);
+}
+
+// More tokens than embedding rows would index beyond the table; fewer are padding that must never be sampled.
+Status take_tokenizer(Model& model, const std::string& folder, const ConfigFile& file) {
+    auto tokenizer = load_tokenizer(folder, {file.bos_token_id, file.eos_token_id});
+    if (!tokenizer) return tokenizer.error();
+    model.tokenizer = *tokenizer;
+    const std::int64_t size = model.tokenizer->size();
+    if (size > model.config.vocabulary)
+        return make_error(ErrorKind::Model,
+                          fmt::format("{}: the tokenizer has ids up to {}, the embedding {} rows.", folder, size - 1,
+                                      model.config.vocabulary),
+                          "The tokenizer and the weights do not belong together.");
+    model.sampled_vocabulary = size;
+    return {};
+}
+
+Result<ModelPtr> open_folder(const std::string& spec, const std::string& folder, const std::string& name) {
+    const std::string config_path = (fs::path(folder) / "config.json").string();
+    auto text = read_file(config_path, kConfigLimit);
+    if (!text) return text.error();
+    auto file = read_config(*text, config_path, name);
+    if (!file) return file.error();
+    auto model = std::make_shared<Model>();
+    model->source = spec;
+    model->config = file->config;
+    DS_RETURN_IF_ERROR(take_tokenizer(*model, folder, *file));
+    auto set = open_weights(folder);
+    if (!set) return set.error();
+    DS_RETURN_IF_ERROR(take_weights(*model, *set));
+    auto roles = read_head_roles(folder, model->config);
+    if (!roles) return roles.error();
+    model->head_roles = std::move(*roles);
+    auto presets = read_presets(folder);
+    if (!presets) return presets.error();
+    model->presets = std::move(*presets);
+    return ModelPtr(model);
+}
+
+std::string bundled_folder(const OpenOptions& options) {
+    const std::string resources = options.resource_folder.empty() ? find_resources() : options.resource_folder;
+    return resources.empty() ? std::string() : (fs::path(resources) / "model" / "bundled").string();
+}
+
+std::string folder_name(const std::string& path) {
+    fs::path clean = fs::path(path).lexically_normal();
+    if (!clean.has_filename()) clean = clean.parent_path();
+    return clean.filename().string();
+}
+
+}  // namespace
+
+Result<ModelPtr> open_model(const std::string& spec, const OpenOptions& options, const ProgressFn& progress,
+                            std::stop_token stop) {
+    if (spec == "bundled") {
+        const std::string folder = bundled_folder(options);
+        if (folder.empty())
+            return make_error(ErrorKind::File, "The folder with the bundled model was not found.",
+                              "Set DECODESCOPE_RESOURCES to the program's resources folder.");
+        return open_folder(spec, folder, "bundled");
+    }
+    if (spec.rfind(kSyntheticPrefix, 0) == 0) return open_synthetic(spec, options, progress, stop);
+    std::error_code error;
+    const fs::file_status status = fs::status(fs::path(spec), error);
+    if (fs::is_directory(status)) return open_folder(spec, spec, folder_name(spec));
+    if (!fs::exists(status))
+        return make_error(ErrorKind::File, fmt::format("There is no model \"{}\".", spec),
+                          "Give bundled, synthetic:NAME or the folder of a Hugging Face model.");
+    return make_error(ErrorKind::Unsupported, fmt::format("{} is a file; a model is a folder.", spec),
+                      "Give the folder with config.json and model.safetensors.");
+}
+
+std::vector<ModelInfo> known_models() {
+    std::vector<ModelInfo> out = {{"bundled", "Bundled model", "a small LLaMA that writes short stories in English and Chinese"}};
+    for (ModelInfo& info : synthetic_models()) out.push_back(std::move(info));
+    return out;
+}
+
+}  // namespace decodescope

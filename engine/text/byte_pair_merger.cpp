@@ -1,0 +1,86 @@
+#include "engine/text/byte_pair_merger.h"
+
+#include <algorithm>
+#include <limits>
+
+#include <fmt/format.h>
+
+namespace decodescope {
+namespace {
+
+std::uint64_t pair_key(std::int32_t left, std::int32_t right) {
+    return static_cast<std::uint64_t>(static_cast<std::uint32_t>(left)) << 32 | static_cast<std::uint32_t>(right);
+}
+
+// For a heap whose top is the lowest rank, leftmost first.
+bool later(const BytePairMerger::Scratch::Candidate& a, const BytePairMerger::Scratch::Candidate& b) {
+    return a.rank != b.rank ? a.rank > b.rank : a.position > b.position;
+}
+
+}  // namespace
+
+void BytePairMerger::add_merge(std::int32_t left, std::int32_t right, std::int32_t result) {
+    merges_[pair_key(left, right)] = {next_rank_++, result};
+}
+
+const BytePairMerger::Merge* BytePairMerger::find(std::int32_t left, std::int32_t right) const {
+    const auto found = merges_.find(pair_key(left, right));
+    return found == merges_.end() ? nullptr : &found->second;
+}
+
+void BytePairMerger::propose(std::int32_t position, Scratch& scratch) const {
+    const Scratch::Symbol& symbol = scratch.symbols[static_cast<std::size_t>(position)];
+    if (symbol.next < 0) return;
+    const std::int32_t right = scratch.symbols[static_cast<std::size_t>(symbol.next)].id;
+    if (const Merge* merge = find(symbol.id, right)) {
+        scratch.heap.push_back({merge->rank, position, symbol.id, right});
+        std::push_heap(scratch.heap.begin(), scratch.heap.end(), later);
+    }
+}
+
+bool BytePairMerger::apply(const Scratch::Candidate& candidate, Scratch& scratch) const {
+    Scratch::Symbol& left = scratch.symbols[static_cast<std::size_t>(candidate.position)];
+    if (left.id != candidate.left || left.next < 0) return false;
+    Scratch::Symbol& right = scratch.symbols[static_cast<std::size_t>(left.next)];
+    if (right.id != candidate.right) return false;
+    left.id = find(candidate.left, candidate.right)->result;
+    right.id = -1;
+    left.next = right.next;
+    if (right.next >= 0) scratch.symbols[static_cast<std::size_t>(right.next)].previous = candidate.position;
+    if (left.previous >= 0) propose(left.previous, scratch);
+    propose(candidate.position, scratch);
+    return true;
+}
+
+Status BytePairMerger::merge(std::string_view piece, Scratch& scratch, std::vector<std::int32_t>& out,
+                             const std::stop_token& stop) const {
+    if (piece.size() > static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max()))
+        return make_error(ErrorKind::Argument, fmt::format("A text of {} bytes is too long to tokenize.", piece.size()));
+    const auto size = static_cast<std::int32_t>(piece.size());
+    scratch.symbols.clear();
+    scratch.heap.clear();
+    for (std::int32_t i = 0; i < size; ++i) {
+        const auto byte = static_cast<std::uint8_t>(piece[static_cast<std::size_t>(i)]);
+        if (byte_ids_[byte] < 0)
+            return make_error(ErrorKind::Argument, fmt::format("The byte 0x{:02X} has no token in this vocabulary.", byte),
+                              "Use other characters or another model.");
+        scratch.symbols.push_back({byte_ids_[byte], i - 1, i + 1 < size ? i + 1 : -1});
+    }
+    for (std::int32_t i = 0; i + 1 < size; ++i) {
+        if ((i & 0xFFFF) == 0 && stop.stop_requested()) break;
+        propose(i, scratch);
+    }
+    std::int64_t steps = 0;
+    while (!scratch.heap.empty()) {
+        if ((++steps & 0xFFF) == 0 && stop.stop_requested()) return make_error(ErrorKind::Cancelled, "Tokenizing was cancelled.");
+        std::pop_heap(scratch.heap.begin(), scratch.heap.end(), later);
+        const Scratch::Candidate candidate = scratch.heap.back();
+        scratch.heap.pop_back();
+        if (apply(candidate, scratch)) ++scratch.merges;
+    }
+    for (std::int32_t i = 0; i >= 0 && i < size; i = scratch.symbols[static_cast<std::size_t>(i)].next)
+        out.push_back(scratch.symbols[static_cast<std::size_t>(i)].id);
+    return {};
+}
+
+}  // namespace decodescope

@@ -1,0 +1,55 @@
+// Byte-pair merging of one pre-token in O(n log n).
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <stop_token>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "kernels/api/status.h"
+
+namespace decodescope {
+
+class BytePairMerger {
+public:
+    BytePairMerger() { byte_ids_.fill(-1); }
+
+    void set_byte(std::uint8_t byte, std::int32_t id) { byte_ids_[byte] = id; }
+    // Pairs are added in the order of their rank; a pair added again takes the later rank.
+    void add_merge(std::int32_t left, std::int32_t right, std::int32_t result);
+    std::int32_t merge_count() const { return next_rank_; }
+
+    // What one call needs; kept by the caller so that short pieces cost no allocation.
+    struct Scratch {
+        struct Symbol {
+            std::int32_t id, previous, next;  // links are indices, -1 at the ends; id -1: merged into its left neighbour
+        };
+        struct Candidate {
+            std::int32_t rank, position;
+            std::int32_t left, right;  // ids when it was found; stale when they have changed
+        };
+        std::vector<Symbol> symbols;
+        std::vector<Candidate> heap;
+        std::int64_t merges = 0;  // done in all, for tests
+    };
+
+    // Appends the ids of `piece` (raw bytes). The pair of the lowest rank is merged first, the leftmost of equals.
+    // Argument error naming a byte that has no token.
+    Status merge(std::string_view piece, Scratch& scratch, std::vector<std::int32_t>& out, const std::stop_token& stop) const;
+
+private:
+    struct Merge {
+        std::int32_t rank, result;
+    };
+    const Merge* find(std::int32_t left, std::int32_t right) const;
+    void propose(std::int32_t position, Scratch& scratch) const;
+    bool apply(const Scratch::Candidate& candidate, Scratch& scratch) const;
+
+    std::array<std::int32_t, 256> byte_ids_;
+    std::unordered_map<std::uint64_t, Merge> merges_;  // by left and right id
+    std::int32_t next_rank_ = 0;
+};
+
+}  // namespace decodescope

@@ -1,0 +1,234 @@
+#include "engine/text/splitter.h"
+
+#define PCRE2_CODE_UNIT_WIDTH 8
+#include <pcre2.h>
+
+#include <array>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "engine/support/utf8.h"
+
+namespace decodescope {
+
+const char* const kGpt2Pattern = R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)";
+
+namespace {
+
+struct FreePcre {
+    void operator()(pcre2_code* p) const { pcre2_code_free(p); }
+    void operator()(pcre2_match_data* p) const { pcre2_match_data_free(p); }
+    void operator()(pcre2_match_context* p) const { pcre2_match_context_free(p); }
+    void operator()(pcre2_jit_stack* p) const { pcre2_jit_stack_free(p); }
+};
+template <class T>
+using PcrePtr = std::unique_ptr<T, FreePcre>;
+
+std::string pcre_message(int code) {
+    std::array<PCRE2_UCHAR, 256> buffer{};
+    pcre2_get_error_message(code, buffer.data(), buffer.size());
+    return reinterpret_cast<const char*>(buffer.data());
+}
+
+// \s becomes the White_Space property, \d the decimal digits; PCRE2's own \s also takes U+180E. Escapes that mean
+// different things in different libraries are refused. `pattern` is UTF-8.
+Result<std::string> translate(const std::string& pattern) {
+    std::string out;
+    for (std::size_t i = 0; i < pattern.size(); ++i) {
+        if (pattern[i] != '\\') {
+            out += pattern[i];
+            continue;
+        }
+        if (++i == pattern.size())
+            return make_error(ErrorKind::Model, fmt::format("The pattern \"{}\" ends in a backslash.", pattern));
+        const char c = pattern[i];
+        const bool letter_or_digit = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+        if (c == 's') {
+            out += "\\p{White_Space}";
+        } else if (c == 'S') {
+            out += "\\P{White_Space}";
+        } else if (c == 'd') {
+            out += "\\p{Nd}";
+        } else if (c == 'D') {
+            out += "\\P{Nd}";
+        } else if (!letter_or_digit || std::string_view("pPrntfx").find(c) != std::string_view::npos) {
+            out += '\\';
+            out += c;
+        } else {
+            return make_error(ErrorKind::Unsupported, fmt::format("The splitting pattern uses \\{}, which is not supported.", c));
+        }
+    }
+    return out;
+}
+
+}  // namespace
+
+struct Splitter::Step {
+    SplitStep options;
+    PcrePtr<pcre2_code> code;  // null: no pattern, only the prefix space
+};
+
+Splitter::Splitter() = default;
+Splitter::~Splitter() = default;
+
+Result<std::shared_ptr<const Splitter>> Splitter::make(std::vector<SplitStep> steps) {
+    std::shared_ptr<Splitter> out(new Splitter);
+    for (SplitStep& options : steps) {
+        Step step;
+        step.options = std::move(options);
+        if (!step.options.pattern.empty()) {
+            std::string pattern = step.options.pattern;
+            if (!step.options.literal) {
+                auto translated = translate(pattern);
+                if (!translated) return translated.error();
+                pattern = std::move(*translated);
+            }
+            const std::uint32_t flags = PCRE2_UTF | (step.options.literal ? PCRE2_LITERAL : PCRE2_UCP | PCRE2_NEVER_BACKSLASH_C);
+            int code = 0;
+            PCRE2_SIZE at = 0;
+            step.code.reset(pcre2_compile(reinterpret_cast<PCRE2_SPTR>(pattern.data()), pattern.size(), flags, &code, &at, nullptr));
+            if (step.code == nullptr)
+                return make_error(ErrorKind::Model, fmt::format("The splitting pattern \"{}\" cannot be used: {} (at {}).", pattern,
+                                                                pcre_message(code), at));
+            pcre2_jit_compile(step.code.get(), PCRE2_JIT_COMPLETE);  // without it the slower matcher is used
+        }
+        out->steps_.push_back(std::move(step));
+    }
+    return std::shared_ptr<const Splitter>(out);
+}
+
+// One call of split(): the scratch memory of the matcher and the way through the steps.
+class Splitter::Run {
+public:
+    Run(const Splitter& splitter, const PieceSink& sink, std::stop_token stop)
+        : steps_(splitter.steps_), sink_(sink), stop_(std::move(stop)) {
+        context_.reset(pcre2_match_context_create(nullptr));
+        // Patterns that backtrack over a long run need more than the 32 KiB that come with the matcher.
+        stack_.reset(pcre2_jit_stack_create(64 * 1024, 64 * 1024 * 1024, nullptr));
+        pcre2_jit_stack_assign(context_.get(), nullptr, stack_.get());
+        pcre2_set_match_limit(context_.get(), 1'000'000'000);
+        pcre2_set_heap_limit(context_.get(), 1024 * 1024);  // KiB, of the matcher without JIT
+        for (const Step& step : steps_)
+            data_.emplace_back(step.code == nullptr ? nullptr : pcre2_match_data_create_from_pattern(step.code.get(), nullptr));
+    }
+
+    Status piece(std::size_t index, std::string_view text) {
+        if (text.empty()) return {};
+        if (index == steps_.size()) {
+            if ((++count_ & 255) == 0 && stop_.stop_requested()) return cancelled();
+            return sink_(text);
+        }
+        const Step& step = steps_[index];
+        if (!step.options.prefix_space || text[0] == ' ') return cut(index, text);
+        std::string spaced(1, ' ');
+        spaced.append(text);
+        return cut(index, spaced);
+    }
+
+private:
+    static Error cancelled() { return make_error(ErrorKind::Cancelled, "Tokenizing was cancelled."); }
+
+    struct Segment {
+        std::string_view text;
+        bool match = false;
+    };
+
+    Status cut(std::size_t index, std::string_view text) {
+        const Step& step = steps_[index];
+        if (step.code == nullptr) return piece(index + 1, text);
+        held_.resize(steps_.size());
+        held_[index].reset();
+        std::size_t done = 0, from = 0;
+        while (from <= text.size()) {
+            if (stop_.stop_requested()) return cancelled();
+            const int code = match(index, text, from);
+            if (code == PCRE2_ERROR_NOMATCH) break;
+            if (code < 0)
+                return make_error(ErrorKind::Argument, fmt::format("The text cannot be split: {}.", pcre_message(code)),
+                                  "Give a shorter text.");
+            const PCRE2_SIZE* ends = pcre2_get_ovector_pointer(data_[index].get());
+            const std::size_t begin = ends[0], end = ends[1];
+            if (end == begin) {  // an empty match: look again behind the next character
+                if (begin >= text.size()) break;
+                from = begin + utf8_front(text.substr(begin)).bytes;
+                continue;
+            }
+            if (begin > done) DS_RETURN_IF_ERROR(segment(index, {text.substr(done, begin - done), false}));
+            DS_RETURN_IF_ERROR(segment(index, {text.substr(begin, end - begin), true}));
+            done = from = end;
+        }
+        if (done < text.size()) DS_RETURN_IF_ERROR(segment(index, {text.substr(done), false}));
+        return flush(index);
+    }
+
+    int match(std::size_t index, std::string_view text, std::size_t from) {
+        const auto run = [&](std::uint32_t flags) {
+            return pcre2_match(steps_[index].code.get(), reinterpret_cast<PCRE2_SPTR>(text.data()), text.size(), from,
+                               PCRE2_NO_UTF_CHECK | flags, data_[index].get(), context_.get());
+        };
+        const int code = run(0);
+        return code == PCRE2_ERROR_JIT_STACKLIMIT ? run(PCRE2_NO_JIT) : code;
+    }
+
+    // Joins, drops or passes on, as the step's behaviour says.
+    Status segment(std::size_t index, Segment next) {
+        const SplitStep& options = steps_[index].options;
+        next.match = next.match != options.invert;
+        std::optional<Segment>& held = held_[index];
+        switch (options.behavior) {
+            case SplitBehavior::Isolated: return piece(index + 1, next.text);
+            case SplitBehavior::Removed: return next.match ? Status() : piece(index + 1, next.text);
+            case SplitBehavior::MergedWithPrevious:
+                if (next.match && held && !held->match) return join(*held, next);
+                break;
+            case SplitBehavior::Contiguous:
+                if (held && held->match == next.match) return join(*held, next);
+                break;
+        }
+        DS_RETURN_IF_ERROR(flush(index));
+        held_[index] = next;
+        return {};
+    }
+
+    Status join(Segment& held, const Segment& next) {
+        held = {std::string_view(held.text.data(), held.text.size() + next.text.size()), next.match};
+        return {};
+    }
+
+    Status flush(std::size_t index) {
+        if (!held_[index]) return {};
+        const Segment segment = *held_[index];
+        held_[index].reset();
+        return piece(index + 1, segment.text);
+    }
+
+    const std::vector<Step>& steps_;
+    const PieceSink& sink_;
+    std::stop_token stop_;
+    PcrePtr<pcre2_match_context> context_;
+    PcrePtr<pcre2_jit_stack> stack_;
+    std::vector<PcrePtr<pcre2_match_data>> data_;  // [steps]
+    std::vector<std::optional<Segment>> held_;     // [steps]: may still grow
+    std::uint64_t count_ = 0;
+};
+
+Status Splitter::split(std::string_view text, const PieceSink& sink, std::stop_token stop) const {
+    Run run(*this, sink, stop);
+    while (!text.empty()) {
+        const std::size_t valid = utf8_valid_prefix(text);
+        DS_RETURN_IF_ERROR(run.piece(0, text.substr(0, valid)));
+        text.remove_prefix(valid);
+        std::size_t wrong = 0;
+        while (wrong < text.size()) {
+            const Utf8Unit unit = utf8_front(text.substr(wrong));
+            if (unit.kind == Utf8Kind::Valid) break;
+            wrong += unit.bytes;
+        }
+        if (wrong > 0) DS_RETURN_IF_ERROR(sink(text.substr(0, wrong)));
+        text.remove_prefix(wrong);
+    }
+    return {};
+}
+
+}  // namespace decodescope
