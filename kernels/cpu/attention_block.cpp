@@ -1,0 +1,192 @@
+// Attention of a block of new rows, all query heads of one key-value head stacked: scores and sums as matrix products.
+#include <cblas.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "kernels/cpu/attention_stage.h"
+
+namespace decodescope {
+namespace {
+
+constexpr std::int64_t kBlockEntries = 256;  // entries converted at a time
+
+std::int64_t padded(std::int64_t floats) { return (floats + 15) / 16 * 16; }
+
+// Floats of each part of a thread's scratch.
+struct BlockLayout {
+    std::int64_t stacked, entries, head_dim;
+
+    BlockLayout(const OpDesc& op, std::int64_t count)
+        : stacked(attention_block_rows(op) * (op.heads / op.kv_heads)), entries(count), head_dim(op.head_dim) {}
+    std::int64_t vectors() const { return padded(stacked * head_dim); }        // queries; sums
+    std::int64_t stored() const { return padded(kBlockEntries * head_dim); }   // converted keys or values
+    std::int64_t scores() const { return padded(stacked * entries); }
+    std::int64_t list() const { return padded(entries); }                      // entries; their positions
+    std::int64_t floats() const { return 2 * vectors() + stored() + scores() + 2 * list(); }
+};
+
+class Block {
+public:
+    Block(const StepContext& context, const OpDesc& op, const SequenceRows& sequence, std::int64_t kv_head,
+          std::int64_t first_row, std::int64_t last_row, float* scratch)
+        : context_(context), op_(op), view_(sequence.views[static_cast<std::size_t>(op.layer)]), kv_head_(kv_head),
+          first_row_(first_row), rows_(last_row - first_row), group_(op.heads / op.kv_heads), stacked_(rows_ * group_) {
+        const BlockLayout layout(op, view_.table.count);
+        queries_ = scratch;
+        sums_ = queries_ + layout.vectors();
+        stored_ = sums_ + layout.vectors();
+        scores_ = stored_ + layout.stored();
+        list_ = reinterpret_cast<std::int32_t*>(scores_ + layout.scores());
+        positions_ = list_ + layout.list();
+    }
+
+    void run() {
+        find_entries();
+        copy_queries();
+        if (!compute_scores()) return;
+        for (std::int64_t m = 0; m < stacked_; ++m) mask(m);
+        if (!mix_common()) return;
+        mix_rest();
+        for (std::int64_t m = 0; m < stacked_; ++m) finish(m);
+    }
+
+private:
+    const RowVisibility& visibility(std::int64_t m) const {
+        return context_.inputs.visibility[static_cast<std::size_t>(first_row_ + m % rows_)];
+    }
+    std::int64_t head_of(std::int64_t m) const { return kv_head_ * group_ + m / rows_; }
+    float* score_line(std::int64_t m) const { return scores_ + m * count_; }
+
+    // Entries that some row sees, in entry order: those that every row sees first, then the rest.
+    void find_entries() {
+        std::int32_t low = std::numeric_limits<std::int32_t>::max(), high = -1;
+        std::int32_t first_low = low, first_high = 0, sink_low = low, sink_high = 0;
+        for (std::int64_t r = 0; r < rows_; ++r) {
+            const RowVisibility& row = visibility(r);
+            low = std::min(low, row.position);
+            high = std::max(high, row.position);
+            first_low = std::min(first_low, row.window_first);
+            first_high = std::max(first_high, row.window_first);
+            sink_low = std::min(sink_low, row.sink_end);
+            sink_high = std::max(sink_high, row.sink_end);
+        }
+        const RowVisibility all{low, first_high, sink_low}, any{high, first_low, sink_high};
+        count_ = 0;
+        for (const bool wanted : {true, false}) {
+            for (std::int32_t e = 0; e < view_.table.count; ++e) {
+                const std::int32_t position = entry_position(view_.table, e);
+                if (!visible(any, position) || visible(all, position) != wanted) continue;
+                list_[count_] = e;
+                positions_[count_++] = position;
+            }
+            if (wanted) common_ = count_;
+        }
+    }
+
+    void copy_queries() {
+        for (std::int64_t m = 0; m < stacked_; ++m) {
+            const float* q = context_.row(op_.in0, first_row_ + m % rows_) + head_of(m) * op_.head_dim;
+            std::copy(q, q + op_.head_dim, queries_ + m * op_.head_dim);
+        }
+    }
+
+    // Rows `begin` .. `end` - 1 of the list as f32, [end - begin, head_dim].
+    void convert(const KvSide& side, std::int64_t begin, std::int64_t end, float* to) const {
+        const auto bytes = static_cast<std::int64_t>(element_bytes(side.type));
+        const auto to_f32 = context_.kernels.to_f32[static_cast<std::size_t>(side.type)];
+        for (std::int64_t j = begin; j < end; ++j, to += op_.head_dim) {
+            const std::int64_t offset = side_offset(side, view_.table, kv_head_, entry_slot(view_.table, list_[j]));
+            to_f32(side.data + offset * bytes, to, op_.head_dim);
+        }
+    }
+
+    bool compute_scores() {
+        const int d = op_.head_dim;
+        for (std::int64_t j = 0; j < count_; j += kBlockEntries) {
+            const std::int64_t end = std::min(j + kBlockEntries, count_);
+            if (!context_.stop.begin(2 * stacked_ * (end - j) * d)) return false;
+            convert(view_.k, j, end, stored_);
+            cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, static_cast<int>(stacked_), static_cast<int>(end - j), d,
+                        op_.scale, queries_, d, stored_, d, 0.0f, scores_ + j, static_cast<int>(count_));
+        }
+        return true;
+    }
+
+    // Scores become exp(score - largest), 0 where not seen; remembers the sum.
+    void mask(std::int64_t m) {
+        float* line = score_line(m);
+        const RowVisibility& row = visibility(m);
+        for (std::int64_t j = common_; j < count_; ++j)
+            if (!visible(row, positions_[j])) line[j] = -std::numeric_limits<float>::infinity();
+        const SoftmaxPart part = context_.kernels.softmax_part(line, count_);
+        // The queries are no longer needed: their first element keeps the factor of the row.
+        queries_[m * op_.head_dim] = part.sum == 0.0f ? 0.0f : 1.0f / part.sum;
+    }
+
+    bool mix_common() {
+        const int d = op_.head_dim;
+        std::fill(sums_, sums_ + stacked_ * d, 0.0f);
+        for (std::int64_t j = 0; j < common_; j += kBlockEntries) {
+            const std::int64_t end = std::min(j + kBlockEntries, common_);
+            if (!context_.stop.begin(2 * stacked_ * (end - j) * d)) return false;
+            convert(view_.v, j, end, stored_);
+            cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, static_cast<int>(stacked_), d, static_cast<int>(end - j),
+                        1.0f, scores_ + j, static_cast<int>(count_), stored_, d, 1.0f, sums_, d);
+        }
+        return true;
+    }
+
+    // What only some rows see is added row by row: 0 times a value that a row must not see could still be NaN.
+    void mix_rest() {
+        for (std::int64_t j = common_; j < count_; j += kBlockEntries) {
+            const std::int64_t end = std::min(j + kBlockEntries, count_);
+            if (!context_.stop.begin(2 * stacked_ * (end - j) * op_.head_dim)) return;
+            convert(view_.v, j, end, stored_);
+            for (std::int64_t m = 0; m < stacked_; ++m) {
+                const RowVisibility& row = visibility(m);
+                for (std::int64_t i = j; i < end; ++i)
+                    if (visible(row, positions_[i]))
+                        context_.kernels.add_scaled(stored_ + (i - j) * op_.head_dim, score_line(m)[i],
+                                                    sums_ + m * op_.head_dim, op_.head_dim);
+            }
+        }
+    }
+
+    void finish(std::int64_t m) {
+        const float factor = queries_[m * op_.head_dim];
+        const std::int64_t row = first_row_ + m % rows_;
+        float* out = context_.row(op_.out, row) + head_of(m) * op_.head_dim;
+        const float* sum = sums_ + m * op_.head_dim;
+        for (std::int64_t i = 0; i < op_.head_dim; ++i) out[i] = sum[i] * factor;
+        float* line = capture_line(context_.inputs, op_, row, head_of(m));
+        if (line == nullptr) return;
+        std::fill(line, line + context_.inputs.attention_stride, 0.0f);
+        for (std::int64_t j = 0; j < count_; ++j) line[list_[j]] = score_line(m)[j] * factor;
+    }
+
+    const StepContext& context_;
+    const OpDesc& op_;
+    const KvView& view_;
+    std::int64_t kv_head_, first_row_, rows_, group_, stacked_;
+    float *queries_, *sums_, *stored_, *scores_;
+    std::int32_t *list_, *positions_;
+    std::int64_t count_ = 0, common_ = 0;  // entries in the list; of them, seen by every row
+};
+
+}  // namespace
+
+std::int64_t attention_block_rows(const OpDesc& op) {
+    const std::int64_t group = op.heads / op.kv_heads;
+    return std::clamp<std::int64_t>(48 / group, 8, 32);
+}
+
+std::int64_t attention_block_floats(const OpDesc& op, std::int64_t entries) { return BlockLayout(op, entries).floats(); }
+
+void run_attention_block(const StepContext& context, const OpDesc& op, const SequenceRows& sequence, std::int64_t kv_head,
+                         std::int64_t first_row, std::int64_t last_row, float* scratch) {
+    Block(context, op, sequence, kv_head, first_row, last_row, scratch).run();
+}
+
+}  // namespace decodescope

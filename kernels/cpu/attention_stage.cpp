@@ -1,0 +1,238 @@
+#include "kernels/cpu/attention_stage.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+namespace decodescope {
+namespace {
+
+std::int64_t divide_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+
+std::int64_t ranges_of(const KvView& view) {
+    return std::max<std::int64_t>(1, divide_up(view.table.count, kRangeEntries));
+}
+
+bool is_few(const SequenceRows& sequence) { return sequence.row_count <= kFewAttentionRows; }
+
+std::int64_t pieces_of(const OpDesc& op, const SequenceRows& sequence) {
+    if (is_few(sequence))
+        return sequence.row_count * op.kv_heads * ranges_of(sequence.views[static_cast<std::size_t>(op.layer)]);
+    return op.kv_heads * divide_up(sequence.row_count, attention_block_rows(op));
+}
+
+std::int64_t most_ranges(const OpDesc& op, const StepInputs& inputs) {
+    std::int64_t most = 1;
+    for (const SequenceRows& sequence : inputs.sequences)
+        if (is_few(sequence)) most = std::max(most, ranges_of(sequence.views[static_cast<std::size_t>(op.layer)]));
+    return most;
+}
+
+// The softmax over one range: its largest score, its sum, and the values weighted with exp(score - largest).
+struct Partial {
+    float* data;
+    float& largest() const { return data[0]; }
+    float& sum() const { return data[1]; }
+    float* mixed() const { return data + 2; }
+};
+
+std::int64_t partial_stride(const OpDesc& op) { return (op.head_dim + 2 + 15) / 16 * 16; }
+
+Partial partial_of(const StepContext& context, const OpDesc& op, std::int64_t row, std::int64_t head, std::int64_t range) {
+    const std::int64_t index = (row * op.heads + head) * most_ranges(op, context.inputs) + range;
+    return {reinterpret_cast<float*>(context.step.partials_->data()) + index * partial_stride(op)};
+}
+
+// The entries of one range that a row sees: a run of neighbours, or a list.
+struct Seen {
+    std::int32_t count = 0;
+    std::int32_t first = 0;
+    const std::int32_t* list = nullptr;
+
+    std::int32_t entry(std::int32_t i) const { return list != nullptr ? list[i] : first + i; }
+};
+
+Seen find_seen(const EntryTable& table, const RowVisibility& row, std::int32_t begin, std::int32_t end, std::int32_t* list) {
+    if (table.positions == nullptr) {
+        const std::int32_t last = std::min<std::int64_t>(end, static_cast<std::int64_t>(row.position) + 1);
+        const std::int32_t window = std::max(begin, row.window_first);
+        if (window <= begin || row.sink_end >= window) return {std::max(0, last - begin), begin, nullptr};
+        if (row.sink_end <= begin) return last > window ? Seen{last - window, window, nullptr} : Seen{0, begin, nullptr};
+    }
+    Seen seen{0, 0, list};
+    for (std::int32_t e = begin; e < end; ++e)
+        if (visible(row, entry_position(table, e))) list[seen.count++] = e;
+    return seen;
+}
+
+// Rows of one side for the entries that are seen. `offsets` is filled when they do not follow one another in memory.
+KvRows seen_rows(const KvSide& side, const EntryTable& table, std::int64_t head, const Seen& seen, std::int64_t* offsets) {
+    const auto bytes = static_cast<std::int64_t>(element_bytes(side.type));
+    KvRows rows;
+    rows.base = side.data + head * side.head_stride * bytes;
+    if (table.pages == nullptr && seen.list == nullptr) {
+        rows.base += seen.first * side.row_stride * bytes;
+        rows.stride = side.row_stride * bytes;
+        return rows;
+    }
+    for (std::int32_t i = 0; i < seen.count; ++i)
+        offsets[i] = side_offset(side, table, 0, entry_slot(table, seen.entry(i))) * bytes;
+    rows.offsets = offsets;
+    return rows;
+}
+
+// Sets entries begin .. end - 1 of a captured line to the weights times `factor`, 0 where not seen.
+void write_weights(const float* weights, const Seen& seen, float factor, float* line, std::int64_t begin, std::int64_t end) {
+    if (seen.list == nullptr) {
+        std::fill(line + begin, line + seen.first, 0.0f);
+        for (std::int32_t i = 0; i < seen.count; ++i) line[seen.first + i] = weights[i] * factor;
+        std::fill(line + seen.first + seen.count, line + end, 0.0f);
+        return;
+    }
+    std::fill(line + begin, line + end, 0.0f);
+    for (std::int32_t i = 0; i < seen.count; ++i) line[seen.list[i]] = weights[i] * factor;
+}
+
+// Scratch of a thread for one range.
+struct RangeScratch {
+    std::int64_t* k_offsets;  // [kRangeEntries]
+    std::int64_t* v_offsets;
+    std::int32_t* list;
+    float* scores;
+
+    explicit RangeScratch(float* floats)
+        : k_offsets(reinterpret_cast<std::int64_t*>(floats)), v_offsets(k_offsets + kRangeEntries),
+          list(reinterpret_cast<std::int32_t*>(v_offsets + kRangeEntries)), scores(reinterpret_cast<float*>(list + kRangeEntries)) {}
+    static constexpr std::int64_t floats() { return 6 * kRangeEntries; }
+};
+
+void run_range(const StepContext& context, const OpDesc& op, const KvView& view, std::int64_t row, std::int64_t kv_head,
+               std::int64_t range, std::int64_t ranges, float* floats) {
+    const RangeScratch scratch(floats);
+    const EntryTable& table = view.table;
+    const auto begin = static_cast<std::int32_t>(range * kRangeEntries);
+    const auto end = static_cast<std::int32_t>(std::min<std::int64_t>(begin + kRangeEntries, table.count));
+    const Seen seen = find_seen(table, context.inputs.visibility[static_cast<std::size_t>(row)], begin, end, scratch.list);
+    const KvRows keys = seen_rows(view.k, table, kv_head, seen, scratch.k_offsets);
+    const KvRows values = seen_rows(view.v, table, kv_head, seen, scratch.v_offsets);
+    const std::int64_t line_end = range + 1 == ranges ? context.inputs.attention_stride : end;
+    const std::int64_t group = op.heads / op.kv_heads;
+    for (std::int64_t head = kv_head * group; head < (kv_head + 1) * group; ++head) {
+        const float* q = context.row(op.in0, row) + head * op.head_dim;
+        context.kernels.scores[static_cast<std::size_t>(view.k.type)](q, op.head_dim, keys, seen.count, op.scale, scratch.scores);
+        const SoftmaxPart part = context.kernels.softmax_part(scratch.scores, seen.count);
+        const auto mix = context.kernels.mix[static_cast<std::size_t>(view.v.type)];
+        float* line = capture_line(context.inputs, op, row, head);
+        if (ranges == 1) {
+            float* out = context.row(op.out, row) + head * op.head_dim;
+            mix(scratch.scores, values, seen.count, op.head_dim, out);
+            const float factor = part.sum == 0.0f ? 0.0f : 1.0f / part.sum;
+            context.kernels.scale(out, factor, op.head_dim);
+            if (line != nullptr) write_weights(scratch.scores, seen, factor, line, begin, line_end);
+            continue;
+        }
+        const Partial partial = partial_of(context, op, row, head, range);
+        partial.largest() = part.largest;
+        partial.sum() = part.sum;
+        mix(scratch.scores, values, seen.count, op.head_dim, partial.mixed());
+        if (line != nullptr) write_weights(scratch.scores, seen, 1.0f, line, begin, line_end);
+    }
+}
+
+// Puts the ranges of one row and head together, in order.
+void combine_head(const StepContext& context, const OpDesc& op, const KvView& view, std::int64_t row, std::int64_t head) {
+    const std::int64_t ranges = ranges_of(view);
+    float largest = -std::numeric_limits<float>::infinity();
+    for (std::int64_t range = 0; range < ranges; ++range)
+        largest = std::max(largest, partial_of(context, op, row, head, range).largest());
+    const auto factor_of = [&](const Partial& partial) {
+        return partial.sum() == 0.0f ? 0.0f : std::exp(partial.largest() - largest);
+    };
+    float sum = 0.0f;
+    for (std::int64_t range = 0; range < ranges; ++range) {
+        const Partial partial = partial_of(context, op, row, head, range);
+        sum += partial.sum() * factor_of(partial);
+    }
+    const float inverse = sum == 0.0f ? 0.0f : 1.0f / sum;
+    float* out = context.row(op.out, row) + head * op.head_dim;
+    float* line = capture_line(context.inputs, op, row, head);
+    std::fill(out, out + op.head_dim, 0.0f);
+    for (std::int64_t range = 0; range < ranges; ++range) {
+        const Partial partial = partial_of(context, op, row, head, range);
+        const float factor = factor_of(partial) * inverse;
+        context.kernels.add_scaled(partial.mixed(), factor, out, op.head_dim);
+        if (line == nullptr) continue;
+        const std::int64_t begin = range * kRangeEntries;
+        context.kernels.scale(line + begin, factor, std::min<std::int64_t>(kRangeEntries, view.table.count - begin));
+    }
+}
+
+bool is_captured(const StepContext& context, const OpDesc& op) { return capture_line(context.inputs, op, 0, 0) != nullptr; }
+
+}  // namespace
+
+AttentionNeeds attention_needs(const OpDesc& op, const StepInputs& inputs) {
+    AttentionNeeds needs;
+    std::int64_t few_rows_end = 0;
+    for (const SequenceRows& sequence : inputs.sequences) {
+        const KvView& view = sequence.views[static_cast<std::size_t>(op.layer)];
+        if (is_few(sequence)) {
+            needs.scratch_floats = std::max(needs.scratch_floats, RangeScratch::floats());
+            if (ranges_of(view) > 1) few_rows_end = sequence.first_row + sequence.row_count;
+        } else {
+            needs.scratch_floats = std::max(needs.scratch_floats, attention_block_floats(op, view.table.count));
+        }
+    }
+    needs.partial_floats = few_rows_end * op.heads * most_ranges(op, inputs) * partial_stride(op);
+    return needs;
+}
+
+std::int64_t attention_chunks(const StepContext& context, const PlannedStage& stage) {
+    std::int64_t sum = 0;
+    for (const SequenceRows& sequence : context.inputs.sequences) sum += pieces_of(context.op(stage.ops.front()), sequence);
+    return sum;
+}
+
+void run_attention_chunk(const StepContext& context, const PlannedStage& stage, std::int64_t chunk, int thread) {
+    const OpDesc& op = context.op(stage.ops.front());
+    const SequenceRows* sequence = context.inputs.sequences.data();
+    for (; chunk >= pieces_of(op, *sequence); ++sequence) chunk -= pieces_of(op, *sequence);
+    const KvView& view = sequence->views[static_cast<std::size_t>(op.layer)];
+    if (!is_few(*sequence)) {
+        const std::int64_t blocks = divide_up(sequence->row_count, attention_block_rows(op));
+        // Late rows see most: start with them, so that no long block is left for the end.
+        const std::int64_t block = blocks - 1 - chunk / op.kv_heads, kv_head = chunk % op.kv_heads;
+        const std::int64_t first = block * attention_block_rows(op);
+        const std::int64_t last = std::min<std::int64_t>(first + attention_block_rows(op), sequence->row_count);
+        run_attention_block(context, op, *sequence, kv_head, sequence->first_row + first, sequence->first_row + last,
+                            context.scratch(thread));
+        return;
+    }
+    const std::int64_t ranges = ranges_of(view);
+    const std::int64_t range = chunk % ranges, kv_head = chunk / ranges % op.kv_heads, row = chunk / ranges / op.kv_heads;
+    if (!context.stop.begin(4 * kRangeEntries * op.head_dim * op.heads / op.kv_heads)) return;
+    run_range(context, op, view, sequence->first_row + row, kv_head, range, ranges, context.scratch(thread));
+}
+
+// One chunk for all rows of a sequence's decode step; one per row and head where long lines of weights are rescaled.
+std::int64_t combine_chunks(const StepContext& context, const PlannedStage& stage) {
+    const OpDesc& op = context.op(stage.ops.front());
+    if (most_ranges(op, context.inputs) == 1) return 0;
+    return is_captured(context, op) ? context.rows(false) * op.heads : 1;
+}
+
+void run_combine_chunk(const StepContext& context, const PlannedStage& stage, std::int64_t chunk) {
+    if (!context.stop.begin(0)) return;
+    const OpDesc& op = context.op(stage.ops.front());
+    const bool captured = is_captured(context, op);
+    for (const SequenceRows& sequence : context.inputs.sequences) {
+        const KvView& view = sequence.views[static_cast<std::size_t>(op.layer)];
+        if (!is_few(sequence) || ranges_of(view) == 1) continue;
+        for (std::int64_t row = sequence.first_row; row < sequence.first_row + sequence.row_count; ++row)
+            for (std::int64_t head = 0; head < op.heads; ++head)
+                if (!captured || row * op.heads + head == chunk) combine_head(context, op, view, row, head);
+    }
+}
+
+}  // namespace decodescope

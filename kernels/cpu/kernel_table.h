@@ -1,0 +1,86 @@
+// The functions of one instruction set. Chosen once when a backend starts; tests run every one that the machine has.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "kernels/api/element_type.h"
+
+namespace decodescope {
+
+// K or V of one head as a list of rows: row e is at base + e * stride, or at base + offsets[e] when offsets is given.
+// All in bytes. Both ways of finding a row lead to the same arithmetic, so storage layout never changes a result.
+struct KvRows {
+    const std::byte* base = nullptr;
+    std::int64_t stride = 0;
+    const std::int64_t* offsets = nullptr;
+};
+
+// Largest score and sum of exp(score - largest); the weights written are exp(score - largest).
+struct SoftmaxPart {
+    float largest = 0.0f;
+    float sum = 0.0f;
+};
+
+struct CpuKernelTable {
+    std::string name;         // "AVX2"
+    std::int64_t target = 0;  // bit of the SIMD library
+
+    // Indexed by element type f32, f16, bf16.
+    template <class Function>
+    using ByType = std::array<Function, 3>;
+
+    // out[r, o] = x[r] . weight[o] (+ bias[o]) for outputs first .. last - 1 and 1 to 8 rows. weight: [outputs, columns].
+    // Four weight rows far apart are read at once: one stream per row leaves half of the memory bandwidth unused.
+    // The arithmetic of an output does not depend on `first`, `last` or the number of rows.
+    using LinearRows = void (*)(const std::byte* weight, std::int64_t columns, const float* x, std::int64_t x_stride,
+                                int rows, const float* bias, float* out, std::int64_t out_stride, std::int64_t first,
+                                std::int64_t last);
+    ByType<LinearRows> linear_rows{};
+
+    // out[e] = scale * (q . key e) for count keys of length head_dim.
+    using Scores = void (*)(const float* q, std::int64_t head_dim, const KvRows& keys, std::int64_t count, float scale,
+                            float* out);
+    ByType<Scores> scores{};
+
+    // out[i] = sum_e weights[e] * value e [i].
+    using Mix = void (*)(const float* weights, const KvRows& values, std::int64_t count, std::int64_t head_dim, float* out);
+    ByType<Mix> mix{};
+
+    // In place. A NaN among the scores makes largest and sum NaN; -infinity gives weight 0.
+    SoftmaxPart (*softmax_part)(float* scores, std::int64_t count) = nullptr;
+
+    // Contiguous conversions, round to nearest even.
+    using ToF32 = void (*)(const std::byte* from, float* to, std::int64_t count);
+    using FromF32 = void (*)(const float* from, std::byte* to, std::int64_t count);
+    ByType<ToF32> to_f32{};
+    ByType<FromF32> from_f32{};
+
+    void (*rms_norm)(const float* x, const float* weight, float epsilon, float* out, std::int64_t count) = nullptr;
+    void (*layer_norm)(const float* x, const float* weight, const float* bias, float epsilon, float* out,
+                       std::int64_t count) = nullptr;
+    // One head: pairs (i, i + half). cosines, sines: [half]. x and out may be the same.
+    void (*rope)(const float* x, const float* cosines, const float* sines, float* out, std::int64_t half) = nullptr;
+    void (*swiglu)(const float* gate, const float* up, float* out, std::int64_t count) = nullptr;
+    void (*gelu_tanh)(const float* x, float* out, std::int64_t count) = nullptr;
+    void (*add)(const float* a, const float* b, float* out, std::int64_t count) = nullptr;          // out = a + b
+    void (*scale)(float* x, float factor, std::int64_t count) = nullptr;                            // x *= factor
+    void (*add_scaled)(const float* x, float factor, float* out, std::int64_t count) = nullptr;     // out += factor * x
+
+    // Machine rates: the sum of a buffer read in four streams; `rounds` of independent multiply-adds, giving their FLOPs.
+    float (*read_sum)(const float* data, std::int64_t count) = nullptr;
+    double (*multiply_add_rounds)(std::int64_t rounds, float* sink) = nullptr;
+};
+
+// The tables of the instruction sets that were compiled and that this machine has, best first. Never empty.
+const std::vector<CpuKernelTable>& cpu_kernel_tables();
+
+// Parts of a table, one per source file below simd/; false when the target was not compiled.
+bool fill_linear_kernels(std::int64_t target, CpuKernelTable& table);
+bool fill_attention_kernels(std::int64_t target, CpuKernelTable& table);
+bool fill_row_kernels(std::int64_t target, CpuKernelTable& table);
+
+}  // namespace decodescope

@@ -1,0 +1,210 @@
+#include "kernels/cpu/linear_stage.h"
+
+#include <cblas.h>
+
+#include <algorithm>
+
+namespace decodescope {
+namespace {
+
+constexpr std::int64_t kStreamBytes = 96 * 1024;          // weights read per piece of a few-row product
+constexpr std::int64_t kBlockOutputs = 128;               // outputs of one tile of a many-row product
+constexpr std::int64_t kTileRows = 256;                   // rows of one tile, at most
+constexpr std::int64_t kTileFlops = 40 * 1000 * 1000;     // at most, between two stop checks: under 5 ms at 10 GFLOP/s
+
+struct Tiling {
+    std::int64_t outputs = 0;      // per chunk
+    std::int64_t tile_rows = 0;    // per tile
+    std::int64_t row_groups = 1;   // chunks along the rows
+    std::int64_t group_rows = 0;   // rows per chunk, a multiple of tile_rows
+};
+
+std::int64_t divide_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+
+// Products that one chunk computes side by side: gate and up when the activation is fused, else one.
+std::size_t products_per_chunk(const StepContext& context, const PlannedStage& stage) {
+    return stage.epilogue != kNone && context.op(stage.epilogue).kind == OpKind::SwiGlu ? 2 : 1;
+}
+
+Tiling few_row_tiling(const StepContext& context, const OpDesc& op, std::size_t products) {
+    const auto row_bytes = op.in_width * static_cast<std::int64_t>(element_bytes(context.weight(op).type));
+    const std::int64_t by_bytes = kStreamBytes / std::max<std::int64_t>(1, row_bytes * static_cast<std::int64_t>(products));
+    const std::int64_t by_threads = divide_up(op.out_width, 4 * context.threads);
+    Tiling tiling;
+    // At least four outputs per stream, so that the four streams are apart.
+    tiling.outputs = std::clamp<std::int64_t>(std::min(by_bytes, by_threads), 16, 512) / 4 * 4;
+    tiling.tile_rows = tiling.group_rows = context.rows(op.logits_rows_only);
+    return tiling;
+}
+
+Tiling many_row_tiling(const StepContext& context, const OpDesc& op, std::int64_t rows, std::int64_t blocks) {
+    Tiling tiling;
+    tiling.outputs = kBlockOutputs;
+    tiling.tile_rows = kTileRows;
+    const std::int64_t tiles = divide_up(rows, tiling.tile_rows);
+    const std::int64_t wanted = std::min(tiles, divide_up(4 * context.threads, blocks));
+    tiling.group_rows = divide_up(tiles, wanted) * tiling.tile_rows;
+    tiling.row_groups = divide_up(rows, tiling.group_rows);
+    return tiling;
+}
+
+// Where a chunk lies: the product (or the pair) and the tiling it is cut by.
+struct Chunk {
+    std::size_t product = 0;  // index into stage.ops of the first product
+    std::int64_t first_output = 0, last_output = 0;
+    std::int64_t first_row = 0, last_row = 0;
+    std::int64_t tile_rows = 0;
+};
+
+class Chunks {
+public:
+    Chunks(const StepContext& context, const PlannedStage& stage)
+        : context_(context), stage_(stage), products_(products_per_chunk(context, stage)), rows_(context.rows(stage.selected)) {
+        if (rows_ <= kFewRows) return;
+        for (std::size_t p = 0; p < stage.ops.size(); p += products_)
+            blocks_ += divide_up(context.op(stage.ops[p]).out_width, kBlockOutputs);
+    }
+
+    std::int64_t count() const {
+        if (rows_ == 0) return 0;
+        std::int64_t sum = 0;
+        for (std::size_t p = 0; p < stage_.ops.size(); p += products_) {
+            const OpDesc& op = context_.op(stage_.ops[p]);
+            const Tiling tiling = tiling_of(op);
+            sum += divide_up(op.out_width, tiling.outputs) * tiling.row_groups;
+        }
+        return sum;
+    }
+
+    Chunk at(std::int64_t index) const {
+        for (std::size_t p = 0;; p += products_) {
+            const OpDesc& op = context_.op(stage_.ops[p]);
+            const Tiling tiling = tiling_of(op);
+            const std::int64_t here = divide_up(op.out_width, tiling.outputs) * tiling.row_groups;
+            if (index >= here) {
+                index -= here;
+                continue;
+            }
+            const std::int64_t block = index / tiling.row_groups, group = index % tiling.row_groups;
+            return {p, block * tiling.outputs, std::min((block + 1) * tiling.outputs, op.out_width),
+                    group * tiling.group_rows, std::min((group + 1) * tiling.group_rows, rows_), tiling.tile_rows};
+        }
+    }
+
+    std::size_t products() const { return products_; }
+
+private:
+    Tiling tiling_of(const OpDesc& op) const {
+        return rows_ <= kFewRows ? few_row_tiling(context_, op, products_) : many_row_tiling(context_, op, rows_, blocks_);
+    }
+
+    const StepContext& context_;
+    const PlannedStage& stage_;
+    std::size_t products_;
+    std::int64_t rows_;
+    std::int64_t blocks_ = 0;
+};
+
+// The operation after the products, on outputs first .. last - 1 of one row.
+void run_epilogue(const StepContext& context, const OpDesc& op, std::int64_t row, std::int64_t first, std::int64_t last) {
+    const float* a = context.row(op.in0, row) + first;
+    const float* b = op.in1 == kNone ? nullptr : context.row(op.in1, row) + first;
+    float* out = context.row(op.out, row) + first;
+    if (op.kind == OpKind::SwiGlu) context.kernels.swiglu(a, b, out, last - first);
+    else if (op.kind == OpKind::GeluTanh) context.kernels.gelu_tanh(a, out, last - first);
+    else context.kernels.add(a, b, out, last - first);
+}
+
+void run_few_rows(const StepContext& context, const OpDesc& op, const Chunk& chunk) {
+    const HostTensor& weight = context.weight(op);
+    context.kernels.linear_rows[static_cast<std::size_t>(weight.type)](
+        weight.data, op.in_width, context.value(op.in0), op.in_width, static_cast<int>(chunk.last_row), context.bias(op),
+        context.value(op.out), op.out_width, chunk.first_output, chunk.last_output);
+}
+
+// Weights of the chunk's outputs as f32, [outputs, columns].
+const float* block_weights(const StepContext& context, const OpDesc& op, const Chunk& chunk, float* scratch) {
+    const HostTensor& weight = context.weight(op);
+    if (weight.type == ElementType::F32) return reinterpret_cast<const float*>(weight.row(chunk.first_output));
+    const std::int64_t count = (chunk.last_output - chunk.first_output) * op.in_width;
+    context.kernels.to_f32[static_cast<std::size_t>(weight.type)](weight.row(chunk.first_output), scratch, count);
+    return scratch;
+}
+
+// One tile, summed over pieces of the inputs so that each piece stays within kTileFlops. False when stopped.
+bool run_tile(const StepContext& context, const OpDesc& op, const Chunk& chunk, const float* weights, std::int64_t row,
+              std::int64_t row_end) {
+    const std::int64_t outputs = chunk.last_output - chunk.first_output, width = op.in_width;
+    float* out = context.row(op.out, row) + chunk.first_output;
+    const std::int64_t pieces = divide_up(2 * kTileRows * kBlockOutputs * width, kTileFlops);
+    const std::int64_t piece = divide_up(divide_up(width, pieces), 16) * 16;
+    for (std::int64_t k = 0; k < width; k += piece) {
+        const std::int64_t length = std::min(piece, width - k);
+        if (!context.stop.begin(2 * (row_end - row) * outputs * length)) return false;
+        cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, static_cast<int>(row_end - row), static_cast<int>(outputs),
+                    static_cast<int>(length), 1.0f, context.row(op.in0, row) + k, static_cast<int>(width), weights + k,
+                    static_cast<int>(width), k == 0 ? 0.0f : 1.0f, out, static_cast<int>(op.out_width));
+    }
+    const float* bias = context.bias(op);
+    for (std::int64_t r = row; bias != nullptr && r < row_end; ++r, out += op.out_width)
+        context.kernels.add(out, bias + chunk.first_output, out, outputs);
+    return true;
+}
+
+void run_many_rows(const StepContext& context, const PlannedStage& stage, const Chunk& chunk, std::size_t products, int thread) {
+    const float* weights[2] = {};
+    float* scratch = context.scratch(thread);
+    for (std::size_t p = 0; p < products; ++p) {
+        const OpDesc& op = context.op(stage.ops[chunk.product + p]);
+        if (!context.stop.begin(0)) return;
+        weights[p] = block_weights(context, op, chunk, scratch);
+        scratch += kBlockOutputs * op.in_width;
+    }
+    for (std::int64_t row = chunk.first_row; row < chunk.last_row; row += chunk.tile_rows) {
+        const std::int64_t row_end = std::min(row + chunk.tile_rows, chunk.last_row);
+        for (std::size_t p = 0; p < products; ++p) {
+            const OpDesc& op = context.op(stage.ops[chunk.product + p]);
+            if (!run_tile(context, op, chunk, weights[p], row, row_end)) return;
+        }
+        if (stage.epilogue == kNone) continue;
+        for (std::int64_t r = row; r < row_end; ++r)
+            run_epilogue(context, context.op(stage.epilogue), r, chunk.first_output, chunk.last_output);
+    }
+}
+
+}  // namespace
+
+std::int64_t linear_chunks(const StepContext& context, const PlannedStage& stage) { return Chunks(context, stage).count(); }
+
+void run_linear_chunk(const StepContext& context, const PlannedStage& stage, std::int64_t index, int thread) {
+    const Chunks chunks(context, stage);
+    const Chunk chunk = chunks.at(index);
+    if (context.rows(stage.selected) > kFewRows) {
+        run_many_rows(context, stage, chunk, chunks.products(), thread);
+        return;
+    }
+    for (std::size_t p = 0; p < chunks.products(); ++p) {
+        const OpDesc& op = context.op(stage.ops[chunk.product + p]);
+        if (!context.stop.begin(2 * chunk.last_row * (chunk.last_output - chunk.first_output) * op.in_width)) return;
+        run_few_rows(context, op, chunk);
+    }
+    if (stage.epilogue == kNone) return;
+    for (std::int64_t row = 0; row < chunk.last_row; ++row)
+        run_epilogue(context, context.op(stage.epilogue), row, chunk.first_output, chunk.last_output);
+}
+
+std::int64_t linear_scratch_floats(const CpuStep& step) {
+    std::int64_t floats = 0;
+    for (const PlannedStage& stage : step.plan_.stages) {
+        if (stage.kind != StageKind::Linear) continue;
+        const std::int64_t rows = stage.selected ? step.limits_.max_logits_rows : step.limits_.max_rows;
+        if (rows <= kFewRows) continue;
+        const std::int64_t width = step.program_.ops[static_cast<std::size_t>(stage.ops.front())].in_width;
+        const bool pair = stage.epilogue != kNone &&
+                          step.program_.ops[static_cast<std::size_t>(stage.epilogue)].kind == OpKind::SwiGlu;
+        floats = std::max(floats, (pair ? 2 : 1) * kBlockOutputs * width);
+    }
+    return floats;
+}
+
+}  // namespace decodescope

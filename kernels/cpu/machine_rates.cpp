@@ -1,0 +1,116 @@
+#include "kernels/cpu/machine_rates.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+
+#include "kernels/cpu/kernel_table.h"
+#include "kernels/cpu/thread_pool.h"
+#include "kernels/reference/host_memory.h"
+
+namespace decodescope {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::int64_t kChunkFloats = std::int64_t{1} << 20;
+
+double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+// One stage over chunks of a buffer: writes it the first time, reads it afterwards.
+class BufferWork final : public StageWork {
+public:
+    BufferWork(float* data, std::int64_t chunks, bool write) : data_(data), chunks_(chunks), write_(write) {}
+    int stages() const override { return 1; }
+    std::int64_t chunks(int) const override { return chunks_; }
+    void run_chunk(int, std::int64_t chunk, int) override {
+        float* data = data_ + chunk * kChunkFloats;
+        if (write_) std::fill(data, data + kChunkFloats, 1.0f);
+        else sink_.store(cpu_kernel_tables().front().read_sum(data, kChunkFloats), std::memory_order_relaxed);
+    }
+
+private:
+    float* data_;
+    std::int64_t chunks_;
+    bool write_;
+    std::atomic<float> sink_{0.0f};
+};
+
+class MultiplyAddWork final : public StageWork {
+public:
+    explicit MultiplyAddWork(std::int64_t chunks) : chunks_(chunks) {}
+    int stages() const override { return 1; }
+    std::int64_t chunks(int) const override { return chunks_; }
+    void run_chunk(int, std::int64_t, int) override {
+        float sink = 0.0f;
+        const double flops = cpu_kernel_tables().front().multiply_add_rounds(20000, &sink);
+        sink_.store(sink, std::memory_order_relaxed);
+        flops_.fetch_add(static_cast<std::int64_t>(flops), std::memory_order_relaxed);
+    }
+    double flops() const { return static_cast<double>(flops_.load()); }
+
+private:
+    std::int64_t chunks_;
+    std::atomic<float> sink_{0.0f};
+    std::atomic<std::int64_t> flops_{0};
+};
+
+// Best of a few passes: what disturbs a pass only ever makes it slower.
+double read_rate(ThreadPool& pool, float* data, std::int64_t chunks, const std::stop_token& stop) {
+    double best = 0;
+    for (int pass = 0; pass < 3 && !stop.stop_requested(); ++pass) {
+        BufferWork work(data, chunks, false);
+        const auto start = Clock::now();
+        pool.run(work);
+        best = std::max(best, static_cast<double>(chunks * kChunkFloats) * sizeof(float) / seconds_since(start) / 1e9);
+    }
+    return best;
+}
+
+double multiply_add_rate(ThreadPool& pool, const std::stop_token& stop) {
+    double best = 0;
+    for (int pass = 0; pass < 3 && !stop.stop_requested(); ++pass) {
+        MultiplyAddWork work(16 * pool.threads());
+        const auto start = Clock::now();
+        pool.run(work);
+        best = std::max(best, work.flops() / seconds_since(start) / 1e9);
+    }
+    return best;
+}
+
+// Half as much again as the last-level cache, within reason: a server's cache may be larger than what is worth filling.
+std::int64_t buffer_chunks() {
+    constexpr std::int64_t kMebibyte = std::int64_t{1} << 20;
+    long cache = 0;
+#ifdef _SC_LEVEL3_CACHE_SIZE
+    cache = sysconf(_SC_LEVEL3_CACHE_SIZE);
+#endif
+    const std::int64_t bytes = std::clamp<std::int64_t>(cache + cache / 2, 128 * kMebibyte, 384 * kMebibyte);
+    return bytes / (kChunkFloats * static_cast<std::int64_t>(sizeof(float)));
+}
+
+}  // namespace
+
+MachineRates measure_machine_rates(int threads, std::stop_token stop) {
+    MachineRates rates;
+    const int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+    ThreadPool one(1), all(threads <= 0 ? cores : threads);
+    HostMemory memory;
+    const std::int64_t chunks = buffer_chunks();
+    auto buffer = memory.allocate(static_cast<std::size_t>(chunks * kChunkFloats) * sizeof(float), MemoryPurpose::Staging);
+    if (buffer.ok()) {
+        float* data = reinterpret_cast<float*>(buffer.value()->data());
+        BufferWork fill(data, chunks, true);
+        all.run(fill);
+        rates.buffer_mib = static_cast<double>(buffer.value()->bytes()) / (1024.0 * 1024.0);
+        rates.read_gb_s_all = read_rate(all, data, chunks, stop);
+        rates.read_gb_s_1 = read_rate(one, data, chunks, stop);
+    }
+    rates.gflops_1 = multiply_add_rate(one, stop);
+    rates.gflops_all = multiply_add_rate(all, stop);
+    return rates;
+}
+
+}  // namespace decodescope

@@ -1,0 +1,171 @@
+// Attention of one query: scores against keys, softmax, weighted sum of values.
+#include "kernels/cpu/simd/targets.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/cpu/simd/attention_kernels.cpp"
+#include "hwy/foreach_target.h"  // IWYU pragma: keep
+#include "hwy/highway.h"
+
+#include <cmath>
+#include <limits>
+
+#include "hwy/contrib/math/math-inl.h"
+#include "kernels/cpu/kernel_table.h"
+#include "kernels/cpu/simd/common-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace decodescope::HWY_NAMESPACE {
+namespace {
+
+template <class T>
+struct StridedRows {
+    const std::byte* base;
+    std::int64_t stride;
+    HWY_INLINE const T* At(std::int64_t e) const { return reinterpret_cast<const T*>(base + e * stride); }
+};
+
+template <class T>
+struct ListedRows {
+    const std::byte* base;
+    const std::int64_t* offsets;
+    HWY_INLINE const T* At(std::int64_t e) const { return reinterpret_cast<const T*>(base + offsets[e]); }
+};
+
+// Entries are taken from four far-apart quarters in turn, then the rest: an order that depends on the count alone.
+template <class Rows>
+void ScoresOf(const float* q, std::int64_t head_dim, const Rows& keys, std::int64_t count, float scale, float* out) {
+    const std::int64_t part = count / 4;
+    HWY_ALIGN float sums[4];
+    for (std::int64_t e = 0; e < part; ++e) {
+        DotPairs(keys.At(e), keys.At(e + part), keys.At(e + 2 * part), keys.At(e + 3 * part), q, q, q, q, head_dim, sums);
+        for (int s = 0; s < 4; ++s) out[e + s * part] = sums[s] * scale;
+    }
+    for (std::int64_t e = 4 * part; e < count; ++e) {
+        DotPairs(keys.At(e), keys.At(e), keys.At(e), keys.At(e), q, q, q, q, head_dim, sums);
+        out[e] = sums[0] * scale;
+    }
+}
+
+template <class T>
+void Scores(const float* q, std::int64_t head_dim, const KvRows& keys, std::int64_t count, float scale, float* out) {
+    if (keys.offsets != nullptr) ScoresOf(q, head_dim, ListedRows<T>{keys.base, keys.offsets}, count, scale, out);
+    else ScoresOf(q, head_dim, StridedRows<T>{keys.base, keys.stride}, count, scale, out);
+}
+
+// Adds weight * value to kVectors vectors of the sum.
+template <int kVectors, class T>
+HWY_INLINE void AddValue(DF d, const T* value, float weight, VF* sum) {
+    const std::int64_t lanes = static_cast<std::int64_t>(hn::Lanes(d));
+    const VF w = hn::Set(d, weight);
+    for (int i = 0; i < kVectors; ++i) sum[i] = hn::MulAdd(LoadF(d, value + i * lanes), w, sum[i]);
+}
+
+// kVectors vectors of the result, from element `column` on.
+template <int kVectors, class Rows>
+void MixColumns(const float* weights, const Rows& values, std::int64_t count, std::int64_t column, float* out) {
+    const DF d;
+    const std::int64_t lanes = static_cast<std::int64_t>(hn::Lanes(d));
+    VF sum[kVectors];
+    for (int i = 0; i < kVectors; ++i) sum[i] = hn::Zero(d);
+    const std::int64_t part = count / 4;
+    for (std::int64_t e = 0; e < part; ++e) {
+        AddValue<kVectors>(d, values.At(e) + column, weights[e], sum);
+        AddValue<kVectors>(d, values.At(e + part) + column, weights[e + part], sum);
+        AddValue<kVectors>(d, values.At(e + 2 * part) + column, weights[e + 2 * part], sum);
+        AddValue<kVectors>(d, values.At(e + 3 * part) + column, weights[e + 3 * part], sum);
+    }
+    for (std::int64_t e = 4 * part; e < count; ++e) AddValue<kVectors>(d, values.At(e) + column, weights[e], sum);
+    for (int i = 0; i < kVectors; ++i) hn::StoreU(sum[i], d, out + column + i * lanes);
+}
+
+template <class Rows>
+void MixOf(const float* weights, const Rows& values, std::int64_t count, std::int64_t head_dim, float* out) {
+    const DF d;
+    const std::int64_t lanes = static_cast<std::int64_t>(hn::Lanes(d));
+    std::int64_t column = 0;
+    for (; column + 8 * lanes <= head_dim; column += 8 * lanes) MixColumns<8>(weights, values, count, column, out);
+    for (; column + 4 * lanes <= head_dim; column += 4 * lanes) MixColumns<4>(weights, values, count, column, out);
+    for (; column + lanes <= head_dim; column += lanes) MixColumns<1>(weights, values, count, column, out);
+    for (; column < head_dim; ++column) {
+        float sum = 0.0f;
+        for (std::int64_t e = 0; e < count; ++e) sum += weights[e] * ToFloat(values.At(e)[column]);
+        out[column] = sum;
+    }
+}
+
+template <class T>
+void Mix(const float* weights, const KvRows& values, std::int64_t count, std::int64_t head_dim, float* out) {
+    if (values.offsets != nullptr) MixOf(weights, ListedRows<T>{values.base, values.offsets}, count, head_dim, out);
+    else MixOf(weights, StridedRows<T>{values.base, values.stride}, count, head_dim, out);
+}
+
+float Largest(const float* x, std::int64_t count, bool* has_nan) {
+    const DF d;
+    const std::int64_t lanes = static_cast<std::int64_t>(hn::Lanes(d));
+    VF top = hn::Set(d, -std::numeric_limits<float>::infinity());
+    auto nan = hn::Ne(top, top);
+    std::int64_t i = 0;
+    for (; i + lanes <= count; i += lanes) {
+        const VF v = hn::LoadU(d, x + i);
+        nan = hn::Or(nan, hn::Ne(v, v));
+        top = hn::Max(top, v);
+    }
+    *has_nan = !hn::AllFalse(d, nan);
+    float largest = hn::GetLane(hn::MaxOfLanes(d, top));
+    for (; i < count; ++i) {
+        if (x[i] != x[i]) *has_nan = true;
+        if (x[i] > largest) largest = x[i];
+    }
+    return largest;
+}
+
+SoftmaxPart SoftmaxOf(float* scores, std::int64_t count) {
+    bool has_nan = false;
+    const float largest = Largest(scores, count, &has_nan);
+    if (has_nan) {
+        const float nan = std::numeric_limits<float>::quiet_NaN();
+        for (std::int64_t i = 0; i < count; ++i) scores[i] = nan;
+        return {nan, nan};
+    }
+    if (largest == -std::numeric_limits<float>::infinity()) {  // nothing is seen
+        for (std::int64_t i = 0; i < count; ++i) scores[i] = 0.0f;
+        return {largest, 0.0f};
+    }
+    const DF d;
+    const hn::CappedTag<float, 1> d1;
+    const std::int64_t lanes = static_cast<std::int64_t>(hn::Lanes(d));
+    VF sums = hn::Zero(d);
+    std::int64_t i = 0;
+    for (; i + lanes <= count; i += lanes) {
+        const VF e = hn::Exp(d, hn::Sub(hn::LoadU(d, scores + i), hn::Set(d, largest)));
+        sums = hn::Add(sums, e);
+        hn::StoreU(e, d, scores + i);
+    }
+    float sum = LaneSum(d, sums);
+    for (; i < count; ++i) {
+        scores[i] = hn::GetLane(hn::Exp(d1, hn::Set(d1, scores[i] - largest)));
+        sum += scores[i];
+    }
+    return {largest, sum};
+}
+
+}  // namespace
+
+void FillAttentionKernels(CpuKernelTable& table) {
+    table.scores = {&Scores<F32Element>, &Scores<F16Element>, &Scores<BF16Element>};
+    table.mix = {&Mix<F32Element>, &Mix<F16Element>, &Mix<BF16Element>};
+    table.softmax_part = &SoftmaxOf;
+}
+
+}  // namespace decodescope::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace decodescope {
+
+bool fill_attention_kernels(std::int64_t target, CpuKernelTable& table) {
+    DECODESCOPE_CALL_TARGET(target, FillAttentionKernels, table);
+}
+
+}  // namespace decodescope
+#endif
