@@ -186,6 +186,8 @@ std::int64_t RunRecording::rows_without_attention() const {
 }
 bool RunRecording::attention_left_out(std::int32_t row) const { return storage_->rows[row].left_out; }
 
+bool RunRecording::has_rms(std::int32_t row) const { return storage_->rows[row].rms != nullptr; }
+
 float RunRecording::k_rms(std::int32_t row, std::int32_t layer) const {
     DS_CHECK(layer >= 0 && layer < facts_.config.layers);
     const float* rms = storage_->rows[row].rms;

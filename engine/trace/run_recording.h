@@ -77,6 +77,7 @@ public:
     // Root mean square of the K and V row of a token over all KV heads, per layer; NaN where not recorded.
     float k_rms(std::int32_t row, std::int32_t layer) const;
     float v_rms(std::int32_t row, std::int32_t layer) const;
+    bool has_rms(std::int32_t row) const;
     AttentionRow attention(std::int32_t row, std::int32_t layer) const;
     std::int64_t history_bytes() const;                    // everything the recording holds
     std::int64_t rows_without_attention() const;           // rows that the byte budget left out

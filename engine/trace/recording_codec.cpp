@@ -1,0 +1,349 @@
+#include "engine/trace/recording_codec.h"
+
+#include <algorithm>
+
+namespace decodescope {
+
+namespace {
+
+void encode_config(ByteWriter& out, const ModelConfig& config) {
+    out.u8(static_cast<std::uint8_t>(config.family));
+    out.text(config.name);
+    for (std::int64_t value : {config.layers, config.hidden, config.heads, config.kv_heads, config.head_dim,
+                               config.feed_forward, config.vocabulary, config.context})
+        out.i64(value);
+    out.f32(config.norm_epsilon);
+    out.f32(config.rope_theta);
+    out.boolean(config.tied_head);
+    out.u8(static_cast<std::uint8_t>(config.file_type));
+}
+
+template <class Enum>
+Enum decode_enum(ByteReader& in, const char* field, Enum last) {
+    const std::uint8_t value = in.u8(field);
+    if (value > static_cast<std::uint8_t>(last)) in.fail(field, "is not a value that this version knows");
+    return in.ok() ? static_cast<Enum>(value) : last;
+}
+
+ModelConfig decode_config(ByteReader& in) {
+    ModelConfig config;
+    config.family = decode_enum(in, "family", Family::Gpt2);
+    config.name = in.text("model name");
+    config.layers = in.i64("layers", 1, kMaxLayers);
+    config.hidden = in.i64("hidden size", 0, kMaxWidth);
+    config.heads = in.i64("heads", 1, kMaxHeads);
+    config.kv_heads = in.i64("KV heads", 1, config.heads);
+    if (config.heads % config.kv_heads != 0) in.fail("KV heads", "do not divide the heads");
+    config.head_dim = in.i64("head size", 0, kMaxWidth);
+    config.feed_forward = in.i64("feed-forward size", 0, kMaxWidth);
+    config.vocabulary = in.i64("vocabulary", 0, 1 << 30);
+    config.context = in.i64("context", 0, kMaxWidth);
+    config.norm_epsilon = in.f32("norm epsilon");
+    config.rope_theta = in.f32("rope theta");
+    config.tied_head = in.boolean("tied head");
+    config.file_type = decode_enum(in, "element type of the file", ElementType::I8);
+    return config;
+}
+
+void encode_probabilities(ByteWriter& out, const std::vector<TokenProbability>& list) {
+    out.count(list.size());
+    for (const TokenProbability& entry : list) {
+        out.i32(entry.token);
+        out.f32(entry.probability);
+    }
+}
+
+std::int32_t highest_token(const RunFacts& facts) {
+    return static_cast<std::int32_t>(std::max<std::int64_t>(facts.config.vocabulary, 1) - 1);
+}
+
+std::vector<TokenProbability> decode_probabilities(ByteReader& in, const RunFacts& facts, const char* field) {
+    std::vector<TokenProbability> list(in.count(field, 8));
+    for (TokenProbability& entry : list) {
+        entry.token = in.i32(field, 0, highest_token(facts));
+        entry.probability = in.f32(field);
+    }
+    return list;
+}
+
+void encode_kv(ByteWriter& out, const KvFacts& kv) {
+    for (std::int64_t value : {kv.rows_written, kv.rows_read, kv.tokens_seen, kv.tokens_stored, kv.capacity_tokens,
+                               kv.used_bytes, kv.reserved_bytes, kv.copied_bytes, kv.peak_bytes})
+        out.i64(value);
+}
+
+KvFacts decode_kv(ByteReader& in) {
+    KvFacts kv;
+    kv.rows_written = in.i64("rows written", 0);
+    kv.rows_read = in.i64("rows read", 0);
+    kv.tokens_seen = in.i64("tokens seen", 0);
+    kv.tokens_stored = in.i64("tokens stored", 0);
+    kv.capacity_tokens = in.i64("capacity", 0);
+    kv.used_bytes = in.i64("KV bytes used", 0);
+    kv.reserved_bytes = in.i64("KV bytes reserved", 0);
+    kv.copied_bytes = in.i64("KV bytes copied", 0);
+    kv.peak_bytes = in.i64("KV bytes at the peak", 0);
+    return kv;
+}
+
+void encode_sampler(ByteWriter& out, const SamplerConfig& sampler) {
+    out.f64(sampler.temperature);
+    out.i32(sampler.top_k);
+    out.f64(sampler.top_p);
+    out.u64(sampler.seed);
+}
+
+SamplerConfig decode_sampler(ByteReader& in) {
+    SamplerConfig sampler;
+    sampler.temperature = in.f64("temperature");
+    sampler.top_k = in.i32("top-k", 0, std::numeric_limits<std::int32_t>::max());
+    sampler.top_p = in.f64("top-p");
+    sampler.seed = in.u64("seed");
+    return sampler;
+}
+
+void decode_stages(ByteReader& in, RunFacts& facts) {
+    const std::size_t stages = in.count("stages", 8);
+    for (std::size_t i = 0; i < stages && in.ok(); ++i) {
+        facts.stages.push_back(in.text("stage name"));
+        facts.stage_layers.push_back(in.i32("stage layer", kNone, static_cast<std::int32_t>(kMaxLayers)));
+    }
+}
+
+void decode_head_roles(ByteReader& in, RunFacts& facts) {
+    const std::size_t roles = in.count("head roles", 36);
+    for (std::size_t i = 0; i < roles && in.ok(); ++i) {
+        HeadRole role;
+        role.layer = in.i32("layer of a head role", 0, static_cast<std::int32_t>(facts.config.layers) - 1);
+        role.head = in.i32("head of a head role", 0, static_cast<std::int32_t>(facts.config.heads) - 1);
+        role.role = in.text("head role");
+        role.previous = in.f64("previous");
+        role.induction = in.f64("induction");
+        role.first = in.f64("first");
+        facts.head_roles.push_back(std::move(role));
+    }
+}
+
+constexpr std::uint8_t kRowGenerated = 1, kRowSpecial = 2, kRowLeftOut = 4, kRowHasRms = 8, kRowHasAttention = 16;
+
+// Attention of one row: entries, [layers] flags, positions, then [heads, entries] binary16 per captured layer.
+struct DecodedAttention {
+    std::vector<std::vector<std::uint16_t>> layers;
+    std::vector<const std::uint16_t*> pointers;
+    std::vector<std::int32_t> positions;
+};
+
+DecodedAttention decode_attention(ByteReader& in, const ModelConfig& config, std::int32_t entries,
+                                  std::int32_t position) {
+    DecodedAttention result;
+    if (in.boolean("entry positions"))
+        in.i32_array("entry position", result.positions, static_cast<std::uint64_t>(entries), position);
+    if (static_cast<std::uint64_t>(config.layers) > in.left()) in.fail("captured layers", "are cut off");
+    for (std::int64_t layer = 0; layer < config.layers && in.ok(); ++layer) {
+        result.layers.emplace_back();
+        if (in.boolean("captured layer"))
+            in.u16_array("attention weights", result.layers.back(),
+                         static_cast<std::uint64_t>(config.heads) * static_cast<std::uint64_t>(entries));
+        result.pointers.push_back(result.layers.back().empty() ? nullptr : result.layers.back().data());
+    }
+    return result;
+}
+
+std::vector<float> decode_floats(ByteReader& in, const char* field, std::int64_t count) {
+    std::vector<float> values;
+    for (std::int64_t i = 0; i < count && in.ok(); ++i) values.push_back(in.f32(field));
+    return values;
+}
+
+}  // namespace
+
+void encode_facts(ByteWriter& out, const RunFacts& facts) {
+    for (const std::string* text : {&facts.program_version, &facts.commit, &facts.date, &facts.model_source,
+                                    &facts.model_name, &facts.model_identity, &facts.backend, &facts.device, &facts.cpu,
+                                    &facts.instruction_set, &facts.weights_type, &facts.cache_spec, &facts.kv_type})
+        out.text(*text);
+    encode_config(out, facts.config);
+    out.boolean(facts.meaningless_text);
+    out.i32(facts.threads);
+    encode_sampler(out, facts.sampler);
+    out.i64(facts.prompt_tokens);
+    out.i64(facts.weight_bytes);
+    out.f64(facts.bandwidth_gb_s);
+    out.count(facts.stages.size());
+    for (std::size_t i = 0; i < facts.stages.size(); ++i) {
+        out.text(facts.stages[i]);
+        out.i32(i < facts.stage_layers.size() ? facts.stage_layers[i] : kNone);
+    }
+    out.count(facts.head_roles.size());
+    for (const HeadRole& role : facts.head_roles) {
+        out.i32(role.layer);
+        out.i32(role.head);
+        out.text(role.role);
+        out.f64(role.previous);
+        out.f64(role.induction);
+        out.f64(role.first);
+    }
+}
+
+RunFacts decode_facts(ByteReader& in) {
+    RunFacts facts;
+    facts.program_version = in.text("program version");
+    facts.commit = in.text("commit");
+    facts.date = in.text("date");
+    facts.model_source = in.text("model source");
+    facts.model_name = in.text("model name");
+    facts.model_identity = in.text("model identity");
+    facts.backend = in.text("backend");
+    facts.device = in.text("device");
+    facts.cpu = in.text("processor");
+    facts.instruction_set = in.text("instruction set");
+    facts.weights_type = in.text("weights type");
+    facts.cache_spec = in.text("cache");
+    facts.kv_type = in.text("KV type");
+    facts.config = decode_config(in);
+    facts.meaningless_text = in.boolean("meaningless text");
+    facts.threads = in.i32("threads", 0, 1 << 20);
+    facts.sampler = decode_sampler(in);
+    facts.prompt_tokens = in.i64("prompt tokens", 0);
+    facts.weight_bytes = in.i64("weight bytes", 0);
+    facts.bandwidth_gb_s = in.f64("bandwidth");
+    decode_stages(in, facts);
+    decode_head_roles(in, facts);
+    return facts;
+}
+
+void encode_row(ByteWriter& out, const RunRecording& recording, std::int32_t index) {
+    const TokenRow& row = recording.row(index);
+    const ModelConfig& config = recording.facts().config;
+    std::vector<AttentionRow> layers;  // at least one
+    bool captured = false;
+    for (std::int32_t layer = 0; layer < config.layers; ++layer) {
+        layers.push_back(recording.attention(index, layer));
+        captured = captured || layers.back().captured;
+    }
+    const bool has_rms = recording.has_rms(index);
+    out.i32(row.token);
+    out.i32(row.position);
+    out.i32(row.step);
+    out.u8(static_cast<std::uint8_t>(row.phase));
+    out.u8(static_cast<std::uint8_t>((row.generated ? kRowGenerated : 0) | (row.special ? kRowSpecial : 0) |
+                                     (recording.attention_left_out(index) ? kRowLeftOut : 0) |
+                                     (has_rms ? kRowHasRms : 0) | (captured ? kRowHasAttention : 0)));
+    out.text(recording.row_display(index));
+    out.text(recording.row_text(index));
+    for (std::int32_t layer = 0; has_rms && layer < config.layers; ++layer) out.f32(recording.k_rms(index, layer));
+    for (std::int32_t layer = 0; has_rms && layer < config.layers; ++layer) out.f32(recording.v_rms(index, layer));
+    out.i32(layers.front().entries);
+    if (!captured) return;
+    const auto with_positions =
+        std::find_if(layers.begin(), layers.end(), [](const AttentionRow& a) { return !a.positions.empty(); });
+    out.boolean(with_positions != layers.end());
+    if (with_positions != layers.end()) out.i32_array(with_positions->positions);
+    for (const AttentionRow& layer : layers) {
+        out.boolean(layer.captured);
+        if (layer.captured) out.u16_array(layer.weights);
+    }
+}
+
+void decode_row(ByteReader& in, RunRecording& to, std::int64_t steps) {
+    const RunFacts& facts = to.facts();
+    RunRecording::NewRow row;
+    row.row.token = in.i32("token", 0, highest_token(facts));
+    row.row.position = in.i32("position", 0, kMaxPosition);
+    row.row.step = in.i32("step", 0, static_cast<std::int32_t>(std::max<std::int64_t>(steps, 1) - 1));
+    row.row.phase = decode_enum(in, "phase", Phase::Refeed);
+    const std::uint8_t flags = in.u8("flags");
+    if (flags >= 32) in.fail("flags", "are not ones that this version knows");
+    row.row.generated = (flags & kRowGenerated) != 0;
+    row.row.special = (flags & kRowSpecial) != 0;
+    row.display = in.text("display text");
+    row.text = in.text("text");
+    std::vector<float> k, v;
+    if ((flags & kRowHasRms) != 0) {
+        k = decode_floats(in, "K magnitude", facts.config.layers);
+        v = decode_floats(in, "V magnitude", facts.config.layers);
+    }
+    const std::int32_t entries = in.i32("visible entries", 0, row.row.position + 1);
+    DecodedAttention attention;
+    if ((flags & kRowHasAttention) != 0) attention = decode_attention(in, facts.config, entries, row.row.position);
+    if (!in.ok()) return;
+    to.append_row_f16(row, k, v, attention.pointers, entries, attention.positions, (flags & kRowLeftOut) != 0);
+}
+
+void encode_step(ByteWriter& out, const StepFacts& step) {
+    out.i32(step.index);
+    out.u8(static_cast<std::uint8_t>(step.phase));
+    out.i32(step.first_row);
+    out.i32(step.row_count);
+    out.i32(step.sampled_token);
+    out.text(step.stop_reason);
+    out.f64(step.micros);
+    out.boolean(step.captured);
+    out.boolean(step.warm_up);
+    encode_kv(out, step.kv);
+    for (std::int64_t bytes : step.memory.bytes) out.i64(bytes);
+    out.i64(step.memory.history_bytes);
+    out.i64(step.flops);
+    out.i64(step.bytes);
+    out.count(step.ops.size());
+    for (const OpRecord& op : step.ops) {
+        out.i32(op.stage);
+        out.f32(op.micros);
+    }
+    encode_probabilities(out, step.top);
+    encode_probabilities(out, step.candidates);
+    out.count(step.evicted.size());
+    for (const EvictedEntry& entry : step.evicted) out.i32(entry.position);
+}
+
+StepFacts decode_step(ByteReader& in, const RunFacts& facts, std::int64_t rows, std::int64_t steps) {
+    StepFacts step;
+    step.index = in.i32("index", 0, static_cast<std::int32_t>(steps) - 1);
+    step.phase = decode_enum(in, "phase", Phase::Refeed);
+    step.first_row = in.i32("first row", 0, static_cast<std::int32_t>(rows));
+    step.row_count = in.i32("row count", 0, static_cast<std::int32_t>(rows) - step.first_row);
+    step.sampled_token = in.i32("sampled token", -1, highest_token(facts));
+    step.stop_reason = in.text("stop reason");
+    step.micros = in.f64("micros");
+    step.captured = in.boolean("captured");
+    step.warm_up = in.boolean("warm-up");
+    step.kv = decode_kv(in);
+    for (std::int64_t& bytes : step.memory.bytes) bytes = in.i64("memory bytes", 0);
+    step.memory.history_bytes = in.i64("history bytes", 0);
+    step.flops = in.i64("FLOPs", 0);
+    step.bytes = in.i64("bytes", 0);
+    step.ops.resize(in.count("operations", 8));
+    for (OpRecord& op : step.ops) {
+        op.stage = in.i32("stage of an operation", 0, static_cast<std::int32_t>(facts.stages.size()) - 1);
+        op.micros = in.f32("micros of an operation");
+    }
+    step.top = decode_probabilities(in, facts, "likely tokens");
+    step.candidates = decode_probabilities(in, facts, "candidate tokens");
+    step.evicted.resize(in.count("evicted positions", 4));
+    for (EvictedEntry& entry : step.evicted) entry.position = in.i32("evicted position", 0, kMaxPosition);
+    return step;
+}
+
+void encode_race_point(ByteWriter& out, const RacePoint& point) {
+    out.i32(point.step);
+    out.i32(point.length);
+    out.f64(point.cached_micros);
+    out.f64(point.recompute_micros);
+    out.f64(point.max_abs_logit_diff);
+    out.boolean(point.same_token);
+    out.boolean(point.captured);
+}
+
+RacePoint decode_race_point(ByteReader& in, std::int64_t steps) {
+    RacePoint point;
+    point.step = in.i32("step", 0, static_cast<std::int32_t>(std::max<std::int64_t>(steps, 1) - 1));
+    point.length = in.i32("length", 0, kMaxPosition + 1);
+    point.cached_micros = in.f64("cached micros");
+    point.recompute_micros = in.f64("recompute micros");
+    point.max_abs_logit_diff = in.f64("logit difference");
+    point.same_token = in.boolean("same token");
+    point.captured = in.boolean("captured");
+    return point;
+}
+
+}  // namespace decodescope
