@@ -46,6 +46,8 @@ QPushButton:disabled, QToolButton:disabled { color: @DISABLED; background: @BACK
 QPushButton[flat="true"], QToolButton[flat="true"] { background: transparent; border-color: transparent; }
 QPushButton[flat="true"]:hover, QToolButton[flat="true"]:hover { background: @HOVER; }
 QPushButton[flat="true"]:focus, QToolButton[flat="true"]:focus { border: 2px solid @FOCUS; }
+QToolButton[small="true"], QPushButton[small="true"] { padding: 1px @GRID; font-size: @NOTE; min-height: @SMALL; }
+QToolButton[small="true"]:focus, QPushButton[small="true"]:focus { padding: 0px @GRIDF; }
 QToolButton::menu-indicator, QPushButton::menu-indicator { image: none; width: 0; }
 QCheckBox:disabled, QRadioButton:disabled { color: @DISABLED; }
 )";
@@ -127,7 +129,7 @@ QHash<QString, QString> values_of(const Theme& t) {
         {"BODY", px(13 * s)}, {"NOTE", px(11 * s)}, {"FIGURE", px(16 * s)},
         {"GRID", px(8 * s)}, {"GRIDF", px(8 * s - 1)}, {"HALF", px(4 * s)}, {"HALFTEXT", px(6 * s)}, {"DOUBLE", px(16 * s)}, {"TRIPLE", px(24 * s)},
         {"PADV", px(4 * s)}, {"PADVF", px(4 * s - 1)}, {"PADH", px(12 * s)}, {"PADHF", px(12 * s - 1)},
-        {"RADIUS", px(6)}, {"CONTROL", px(18 * s)},
+        {"RADIUS", px(6)}, {"CONTROL", px(18 * s)}, {"SMALL", px(18 * s)},
         {"HANDLE", px(14 * s)}, {"HANDLER", px(qRound(14 * s) / 2)}, {"HANDLEUP", px(-qRound((14 * s - 4) / 2.0))},
     };
 }
