@@ -25,10 +25,8 @@ std::string find_resources() {
         const fs::path folder = program.parent_path();
         places.push_back(folder / "resources");
         places.push_back(folder.parent_path() / "share" / "decodescope");
-        // A build folder lies some levels below the source tree.
-        for (fs::path up = folder; up.has_relative_path(); up = up.parent_path())
-            if (fs::exists(up / "CMakeLists.txt", error)) places.push_back(up / "resources");
     }
+    places.emplace_back(DECODESCOPE_SOURCE_RESOURCES);
     for (const fs::path& place : places)
         if (is_resource_folder(place)) return place.string();
     return {};
