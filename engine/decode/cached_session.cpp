@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <numeric>
 
@@ -54,7 +55,10 @@ std::int64_t CachedSession::default_pass_rows() const { return std::min(context(
 Status CachedSession::compute(std::span<const std::int32_t> tokens, std::stop_token stop, PassResult& result) {
     const std::int64_t rows = static_cast<std::int64_t>(tokens.size());
     DS_RETURN_IF_ERROR(runner_.prepare(rows, logits_rows(rows), max_pass_rows()));
+    // Making room belongs to the step: here a growing cache pays for its copies.
+    const auto start = std::chrono::steady_clock::now();
     DS_RETURN_IF_ERROR(storage_->apply(plan_));
+    runner_.add_micros(std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count());
     const EntryTable table = plan_.entries.table();
     const std::int32_t* store_entries = plan_.store_entries.empty() ? nullptr : plan_.store_entries.data();
     std::vector<KvView> views;

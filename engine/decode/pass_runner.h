@@ -35,6 +35,7 @@ public:
     std::vector<const float*> attention() const;               // [layers]; empty when the last pass captured none
     std::int64_t attention_stride() const { return attention_stride_; }
     double micros() const { return micros_; }
+    void add_micros(double micros) { micros_ += micros; }  // work of the step outside the compiled pass
     std::vector<OpRecord> ops() const;
     bool warm_up() const { return warm_up_; }                  // a compiled step was used for the first time since begin()
     const std::vector<std::string>& stage_names() const { return stage_names_; }
