@@ -13,16 +13,16 @@ namespace decodescope {
 struct ChartSeries {
     enum class Mark { None, Round, Square };
 
-    QString label;                  // written at the right end of the series; empty: none
+    QString label = {};             // written at the right end of the series; empty: none
     Role role = Role::Cached;
     Mark mark = Mark::None;
     bool line = false;              // joined by a thin line
     bool dashed = false;
     bool fill = false;              // area down to `base`
-    std::vector<double> x, y;       // x ascending; what is not finite is a gap
-    std::vector<double> base;       // fill: lower edge, same length as y; empty: zero
-    std::vector<double> low, high;  // spread, same length as y; empty: none
-    std::vector<bool> hollow;       // marks drawn as outlines, same length as y; empty: all filled
+    std::vector<double> x = {}, y = {};  // x ascending; what is not finite is a gap
+    std::vector<double> base = {};  // fill: lower edge, same length as y; empty: zero
+    std::vector<double> low = {}, high = {};  // spread, same length as y; empty: none
+    std::vector<bool> hollow = {};  // marks drawn as outlines, same length as y; empty: all filled
 };
 
 struct ChartSpec {

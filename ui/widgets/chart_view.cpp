@@ -1,6 +1,15 @@
 #include "ui/widgets/chart_view.h"
 
+// The library's header is written with Qt's short keywords, which this program turns off everywhere.
+#define signals Q_SIGNALS
+#define slots Q_SLOTS
+#define emit
+#define foreach(variable, container) for (variable : container)
 #include <qcustomplot.h>
+#undef signals
+#undef slots
+#undef emit
+#undef foreach
 
 #include <QMouseEvent>
 #include <algorithm>

@@ -2,6 +2,7 @@
 
 #include <QImage>
 #include <QPaintEngine>
+#include <QPainterPath>
 #include <QPixmap>
 #include <cmath>
 

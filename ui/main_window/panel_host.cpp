@@ -1,0 +1,113 @@
+#include "ui/main_window/panel_host.h"
+
+#include <QCoreApplication>
+#include <QEvent>
+#include <QFrame>
+#include <QVBoxLayout>
+#include <algorithm>
+
+namespace decodescope {
+
+namespace {
+constexpr int kPeriodMillis = 33;
+}
+
+PanelHost::PanelHost(SessionController* session, Selection* selection, DockArea* docks, QWidget* strips)
+    : QObject(docks), session_(session), selection_(selection) {
+    for (const PanelDescriptor& descriptor : panel_catalogue()) {
+        Entry entry;
+        entry.descriptor = descriptor;
+        if (descriptor.area == Qt::TopDockWidgetArea) {
+            auto* strip = new QFrame(strips);
+            strip->setObjectName(QStringLiteral("panel-") + descriptor.id);
+            auto* layout = new QVBoxLayout(strip);
+            layout->setContentsMargins(0, 0, 0, 0);
+            entry.panel = descriptor.create(context(), strip);
+            layout->addWidget(entry.panel);
+            strips->layout()->addWidget(strip);
+            entry.strip = strip;
+        } else {
+            entry.panel = descriptor.create(context(), nullptr);
+            entry.card = new DockCard(descriptor, entry.panel, docks);
+            docks->add(descriptor, entry.card);
+            connect(entry.card->header(), &CardHeader::alone_requested, this, [this, id = descriptor.id] { Q_EMIT alone_requested(id); });
+        }
+        entry.panel->setAccessibleName(QCoreApplication::translate("panels", descriptor.title));
+        entry.panel->setAccessibleDescription(QCoreApplication::translate("panels", descriptor.help));
+        entry.panel->installEventFilter(this);
+        connect(entry.panel, &Panel::export_requested, this, &PanelHost::export_requested);
+        entries_.push_back(entry);
+    }
+    timer_.setSingleShot(true);
+    timer_.setTimerType(Qt::PreciseTimer);
+    connect(&timer_, &QTimer::timeout, this, &PanelHost::present_dirty);
+    connect(session, &SessionController::recording_replaced, this, [this] { mark(NewRecording | NewSteps | ViewMoved); });
+    connect(session, &SessionController::steps_arrived, this, [this] { mark(NewSteps); });
+    connect(session, &SessionController::view_changed, this, [this] { mark(ViewMoved); });
+    connect(session, &SessionController::state_changed, this, [this] { mark(StateChanged); });
+    connect(session, &SessionController::settings_changed, this, [this] { mark(SettingsChanged); });
+    connect(session, &SessionController::sweep_changed, this, [this] { mark(SweepChanged); });
+    connect(selection, &Selection::changed, this, [this] { mark(SelectionMoved); });
+    since_present_.start();
+    schedule();
+}
+
+PanelContext PanelHost::context() const {
+    PanelContext context;
+    context.session = session_;
+    context.selection = selection_;
+    context.recording = session_->recording();
+    context.step = session_->viewed_step();
+    context.presentation = presentation_;
+    return context;
+}
+
+const PanelHost::Entry* PanelHost::find(const QString& id) const {
+    const auto at = std::find_if(entries_.begin(), entries_.end(), [&](const Entry& entry) { return entry.descriptor.id == id; });
+    return at == entries_.end() ? nullptr : &*at;
+}
+
+void PanelHost::mark(unsigned changes) {
+    for (Entry& entry : entries_) entry.changes |= changes;
+    schedule();
+}
+
+void PanelHost::schedule() {
+    if (timer_.isActive()) return;
+    timer_.start(static_cast<int>(std::clamp<qint64>(kPeriodMillis - since_present_.elapsed(), 0, kPeriodMillis)));
+}
+
+void PanelHost::present_now() {
+    timer_.stop();
+    present_dirty();
+}
+
+void PanelHost::present_dirty() {
+    since_present_.restart();
+    const PanelContext now = context();
+    for (Entry& entry : entries_) {
+        if (entry.changes == 0 || !(entry.card != nullptr ? entry.card->in_view() : entry.panel->isVisible())) continue;
+        const unsigned changes = std::exchange(entry.changes, 0U);
+        entry.panel->present(now, changes);
+        if (entry.card != nullptr) entry.card->update_header();
+        ++presented_;
+    }
+}
+
+// A panel that comes into view catches up with what it missed.
+bool PanelHost::eventFilter(QObject* object, QEvent* event) {
+    if (event->type() == QEvent::Show || event->type() == QEvent::Resize) schedule();
+    return QObject::eventFilter(object, event);
+}
+
+std::vector<ExportItem> PanelHost::exports() {
+    std::vector<ExportItem> all;
+    const PanelContext now = context();
+    for (Entry& entry : entries_) {
+        if (entry.changes != 0) entry.panel->present(now, std::exchange(entry.changes, 0U));
+        for (ExportItem& item : entry.panel->exports()) all.push_back(std::move(item));
+    }
+    return all;
+}
+
+}  // namespace decodescope

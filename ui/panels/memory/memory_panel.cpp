@@ -1,0 +1,172 @@
+#include "ui/panels/memory/memory_panel.h"
+
+#include <QButtonGroup>
+#include <QCoreApplication>
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QScrollArea>
+#include <QToolButton>
+#include <QVBoxLayout>
+#include <cmath>
+
+#include "ui/viewmodels/format.h"
+#include "ui/viewmodels/memory_model.h"
+#include "ui/viewmodels/memory_text.h"
+#include "ui/widgets/chart_view.h"
+
+namespace decodescope {
+
+namespace {
+
+constexpr double kSmallShare = 0.1;  // a cache smaller than this share of everything is shown on its own at first
+
+class MemoryPanel : public Panel {
+    Q_DECLARE_TR_FUNCTIONS(MemoryPanel)
+public:
+    MemoryPanel(const PanelContext& context, QWidget* parent) : Panel(context, parent) {
+        auto* layout = new QHBoxLayout(this);
+        layout->setContentsMargins(0, 0, 0, 0);
+        layout->setSpacing(16);
+        chart_ = new ChartView(this);
+        chart_->setAccessibleName(tr("Bytes by purpose over the run"));
+        words_ = new QLabel;
+        words_->setWordWrap(true);
+        words_->setAlignment(Qt::AlignTop | Qt::AlignLeft);
+        words_->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
+        words_->setAccessibleName(tr("Formula and counted bytes"));
+        auto* scroll = new QScrollArea(this);
+        scroll->setWidget(words_);
+        scroll->setWidgetResizable(true);
+        scroll->setFrameShape(QFrame::NoFrame);
+        scroll->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+        scroll->setFocusPolicy(Qt::TabFocus);
+        layout->addWidget(chart_, 1);
+        layout->addWidget(scroll, 1);
+        tools_ = make_tools();
+        chart_->set_readout([this](double x) { return readout(x); });
+    }
+
+    QString subtitle() const override { return tr("as the allocator counted it"); }
+    QWidget* header_tools() override { return tools_; }
+
+    void present(const PanelContext& context, unsigned changes) override {
+        context_ = context;
+        model_.update(context.recording.get());
+        if (changes & NewRecording) chosen_ = false;
+        if (!chosen_) (model_.cache_share() < kSmallShare && model_.size() > 0 ? cache_only_ : everything_)->setChecked(true);
+        if (changes & ThemeChanged) chart_->theme_changed();
+        ChartSpec next = spec(cache_only_->isChecked());
+        if (context.recording && context.step >= 0 && context.step + 1 < context.recording->step_count()) {
+            const auto facts = context.recording->step(context.step);
+            next.marker_x = facts->first_row + facts->row_count;
+        }
+        chart_->set_spec(std::move(next));
+        show_words();
+    }
+
+    std::vector<ExportItem> exports() override {
+        if (!context_.recording) return {};
+        model_.update(context_.recording.get());
+        ExportItem item;
+        item.id = QStringLiteral("memory");
+        item.title = tr("Memory over the run");
+        item.paint = [this](QPainter& painter, const QRectF& area) {
+            ChartView view;
+            view.set_spec(spec(cache_only_->isChecked()));
+            view.paint(painter, area);
+        };
+        item.csv = [this] { return to_csv(model_.table(), context_.recording->facts()); };
+        item.json = [this] { return to_json(model_.table(), context_.recording->facts()); };
+        return {item};
+    }
+
+private:
+    QWidget* make_tools() {
+        auto* tools = new QWidget;
+        auto* row = new QHBoxLayout(tools);
+        row->setContentsMargins(0, 0, 0, 0);
+        row->setSpacing(4);
+        auto* group = new QButtonGroup(tools);
+        const auto make = [&](const QString& text, const QString& help) {
+            auto* button = new QToolButton(tools);
+            button->setText(text);
+            button->setToolTip(help);
+            button->setCheckable(true);
+            button->setProperty("small", true);
+            button->setFocusPolicy(Qt::StrongFocus);
+            row->addWidget(button);
+            group->addButton(button);
+            return button;
+        };
+        everything_ = make(tr("everything"), tr("Weights, activations and cache, stacked"));
+        cache_only_ = make(tr("cache only"), tr("The cache alone, so that a small one can be seen"));
+        everything_->setChecked(true);
+        connect(group, &QButtonGroup::idClicked, this, [this] {
+            chosen_ = true;
+            present(context_, StateChanged);
+        });
+        return tools;
+    }
+
+    ChartSpec spec(bool cache_only) const {
+        ChartSpec spec;
+        spec.x_title = tr("tokens in the sequence");
+        spec.empty_text = tr("Step or play: memory by purpose appears here.");
+        std::vector<double> base(model_.size(), 0.0);
+        double largest = 0;
+        for (std::size_t i = 0; i < model_.size(); ++i) {
+            const double cache = model_.kv_used()[i] + model_.kv_empty()[i];
+            largest = std::max(largest, cache_only ? cache : cache + model_.weights()[i] + model_.activations()[i]);
+        }
+        const ByteUnit unit = byte_unit(largest);
+        spec.y_title = unit.name;
+        const auto add = [&](const QString& label, Role role, const std::vector<double>& bytes) {
+            ChartSeries series{.label = label, .role = role, .fill = true, .x = model_.length(), .base = base};
+            bool any = false;
+            for (std::size_t i = 0; i < bytes.size(); ++i) {
+                base[i] += bytes[i] / unit.bytes;
+                any = any || bytes[i] > 0;
+            }
+            series.y = base;
+            if (any) spec.series.push_back(std::move(series));
+        };
+        if (!cache_only) {
+            add(tr("weights"), Role::Prompt, model_.weights());
+            add(tr("activations"), Role::Generated, model_.activations());
+        }
+        add(tr("KV used"), Role::K, model_.kv_used());
+        add(tr("KV empty"), Role::Reserved, model_.kv_empty());
+        return spec;
+    }
+
+    QString readout(double x) const {
+        int best = -1;
+        for (std::size_t i = 0; i < model_.size(); ++i)
+            if (best < 0 || std::abs(model_.length()[i] - x) < std::abs(model_.length()[static_cast<std::size_t>(best)] - x)) best = static_cast<int>(i);
+        if (best < 0) return {};
+        const auto i = static_cast<std::size_t>(best);
+        return tr("%1 tokens: KV used %2 of %3").arg(static_cast<int>(model_.length()[i]))
+            .arg(format_bytes(static_cast<std::int64_t>(model_.kv_used()[i])), format_bytes(static_cast<std::int64_t>(model_.kv_used()[i] + model_.kv_empty()[i])));
+    }
+
+    void show_words() {
+        if (!context_.recording || context_.step < 0) {
+            words_->setText(tr("The formula with its numbers appears with the first step: press Space."));
+            return;
+        }
+        words_->setText(memory_words(context_.recording->facts(), *context_.recording->step(context_.step), theme().text(Role::QuietInk)));
+    }
+
+    MemoryModel model_;
+    ChartView* chart_ = nullptr;
+    QLabel* words_ = nullptr;
+    QWidget* tools_ = nullptr;
+    QToolButton *everything_ = nullptr, *cache_only_ = nullptr;
+    bool chosen_ = false;
+};
+
+}  // namespace
+
+Panel* create_memory_panel(const PanelContext& context, QWidget* parent) { return new MemoryPanel(context, parent); }
+
+}  // namespace decodescope

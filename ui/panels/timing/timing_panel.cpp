@@ -1,0 +1,244 @@
+#include "ui/panels/timing/timing_panel.h"
+
+#include <QButtonGroup>
+#include <QCoreApplication>
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QStackedWidget>
+#include <QToolButton>
+#include <QVBoxLayout>
+#include <cmath>
+
+#include "ui/panels/timing/same_light.h"
+#include "ui/panels/timing/sweep_page.h"
+#include "ui/viewmodels/timing_model.h"
+#include "ui/viewmodels/timing_text.h"
+#include "ui/widgets/chart_view.h"
+
+namespace decodescope {
+
+namespace {
+
+std::vector<double> scaled(std::vector<double> values, double factor) {
+    for (double& value : values) value *= factor;
+    return values;
+}
+
+class TimingPanel : public Panel {
+    Q_DECLARE_TR_FUNCTIONS(TimingPanel)
+public:
+    TimingPanel(const PanelContext& context, QWidget* parent) : Panel(context, parent) {
+        auto* layout = new QVBoxLayout(this);
+        layout->setContentsMargins(0, 0, 0, 0);
+        pages_ = new QStackedWidget(this);
+        pages_->addWidget(make_live_page());
+        sweep_ = new SweepPage(context.session, this);
+        pages_->addWidget(sweep_);
+        layout->addWidget(pages_);
+        tools_ = make_tools();
+        connect_chart();
+    }
+
+    QWidget* header_tools() override { return tools_; }
+    QString subtitle() const override {
+        if (showing_sweep()) return tr("measured at chosen lengths");
+        return cumulated_->isChecked() ? tr("seconds since the first step") : tr("ms per token");
+    }
+
+    void present(const PanelContext& context, unsigned changes) override {
+        context_ = context;
+        if (showing_sweep()) {
+            sweep_->present(changes, log_->isChecked());
+            return;
+        }
+        const StrategyDescriptor* strategy = nullptr;
+        if (context.recording)
+            if (const auto spec = parse_cache_spec(context.recording->facts().cache_spec)) strategy = find_strategy(spec->id);
+        model_.update(context.recording.get(), strategy != nullptr && strategy->lossy);
+        if (changes & ThemeChanged) chart_->theme_changed();
+        show_chart();
+        show_sentence();
+    }
+
+    std::vector<ExportItem> exports() override {
+        model_.update(context_.recording.get(), false);
+        std::vector<ExportItem> items;
+        if (context_.recording) {
+            items.push_back(item(QStringLiteral("timing-per-token"), tr("Time per token against length"), false));
+            items.push_back(item(QStringLiteral("timing-cumulated"), tr("Time since the first step against length"), true));
+        }
+        for (ExportItem& sweep : sweep_->exports()) items.push_back(std::move(sweep));
+        return items;
+    }
+
+private:
+    bool showing_sweep() const { return pages_->currentIndex() == 1; }
+
+    QWidget* make_live_page() {
+        auto* page = new QWidget(this);
+        auto* layout = new QVBoxLayout(page);
+        layout->setContentsMargins(0, 0, 0, 0);
+        chart_ = new ChartView(page);
+        chart_->setAccessibleName(tr("Time per token against length"));
+        layout->addWidget(chart_, 1);
+        auto* row = new QHBoxLayout;
+        sentence_ = new QLabel(page);
+        sentence_->setWordWrap(true);
+        sentence_->setTextInteractionFlags(Qt::TextSelectableByMouse);
+        light_ = new SameLight(page);
+        row->addWidget(sentence_, 1);
+        row->addWidget(light_, 0, Qt::AlignTop);
+        layout->addLayout(row);
+        return page;
+    }
+
+    QToolButton* make_button(QWidget* parent, const QString& text, const QString& help, bool checkable) {
+        auto* button = new QToolButton(parent);
+        button->setText(text);
+        button->setToolTip(help);
+        button->setCheckable(checkable);
+        button->setProperty("small", true);
+        button->setFocusPolicy(Qt::StrongFocus);
+        parent->layout()->addWidget(button);
+        return button;
+    }
+
+    QWidget* make_tools() {
+        auto* tools = new QWidget;
+        auto* row = new QHBoxLayout(tools);
+        row->setContentsMargins(0, 0, 0, 0);
+        row->setSpacing(4);
+        per_token_ = make_button(tools, tr("per token"), tr("Time of each pass"), true);
+        cumulated_ = make_button(tools, tr("cumulated"), tr("Time since the first step: here recompute turns quadratic and worse"), true);
+        log_ = make_button(tools, tr("log"), tr("Logarithmic axes: a power of the length is a straight line"), true);
+        sweep_button_ = make_button(tools, tr("Sweep…"), tr("Measure chosen lengths and caches with repeats"), true);
+        auto* export_button = make_button(tools, tr("Export"), tr("Save this chart or its data"), false);
+        auto* group = new QButtonGroup(tools);
+        group->addButton(per_token_);
+        group->addButton(cumulated_);
+        per_token_->setChecked(true);
+        const auto again = [this] {
+            pages_->setCurrentIndex(sweep_button_->isChecked() ? 1 : 0);
+            present(context_, EverythingChanged);
+            Q_EMIT header_changed();
+        };
+        connect(group, &QButtonGroup::idClicked, this, [this, again] {
+            sweep_button_->setChecked(false);
+            again();
+        });
+        connect(log_, &QToolButton::clicked, this, again);
+        connect(sweep_button_, &QToolButton::clicked, this, again);
+        connect(export_button, &QToolButton::clicked, this, [this] {
+            Q_EMIT export_requested(showing_sweep() ? QStringLiteral("timing-sweep")
+                                    : cumulated_->isChecked() ? QStringLiteral("timing-cumulated") : QStringLiteral("timing-per-token"));
+        });
+        return tools;
+    }
+
+    void connect_chart() {
+        chart_->set_readout([this](double x) { return readout(x); });
+        const auto point_at = [this](double x) {
+            SelectionPoint point = context_.selection->pinned();
+            const int rows = context_.recording ? context_.recording->row_count() : 0;
+            point.position = std::clamp(static_cast<int>(std::lround(x)) - 1, 0, std::max(0, rows - 1));
+            return point;
+        };
+        connect(chart_, &ChartView::hovered, this, [this, point_at](double x) { context_.selection->hover(point_at(x)); });
+        connect(chart_, &ChartView::hover_ended, this, [this] { context_.selection->end_hover(); });
+        connect(chart_, &ChartView::clicked, this, [this, point_at](double x) { context_.selection->pin(point_at(x)); });
+    }
+
+    // Values of the points nearest to a length.
+    QString readout(double x) const {
+        const auto nearest = [x](const TimingLane& lane) -> int {
+            int best = -1;
+            for (std::size_t i = 0; i < lane.size(); ++i)
+                if (best < 0 || std::abs(lane.length[i] - x) < std::abs(lane.length[static_cast<std::size_t>(best)] - x)) best = static_cast<int>(i);
+            return best;
+        };
+        const int c = nearest(model_.cached()), r = nearest(model_.recompute());
+        QStringList parts;
+        if (c >= 0) parts << tr("%1 tokens: %2 %3").arg(static_cast<int>(model_.cached().length[c])).arg(main_label(), milliseconds(model_.cached().micros[c]));
+        if (r >= 0) parts << tr("%1 tokens: recompute %2").arg(static_cast<int>(model_.recompute().length[r])).arg(milliseconds(model_.recompute().micros[r]));
+        return parts.join(QStringLiteral("  ·  "));
+    }
+
+    QString main_label() const { return model_.main_lane_recomputes() ? tr("this run") : tr("cached"); }
+
+    ChartSpec spec(bool cumulated, bool log) const {
+        ChartSpec spec;
+        spec.log_x = spec.log_y = log;
+        spec.x_title = tr("tokens in the sequence; points measured, thin lines expected");
+        spec.y_title = cumulated ? tr("seconds") : tr("ms per token");
+        spec.empty_text = tr("Step or play: each step adds a point for either lane.");
+        const TimingSummary now = model_.summary(context_.step);
+        const auto add = [&](const TimingLane& lane, const std::vector<double>& expected, Role role, ChartSeries::Mark mark, const QString& label) {
+            const double unit = cumulated ? 1e-6 : 1e-3;
+            ChartSeries points{.label = label, .role = role, .mark = mark, .x = lane.length,
+                               .y = scaled(cumulated ? TimingModel::cumulated(lane) : lane.micros, unit)};
+            points.hollow = lane.captured;
+            if (!expected.empty()) {
+                TimingLane curve = lane;
+                curve.micros = expected;
+                spec.series.push_back({.role = role, .line = true, .x = lane.length, .y = scaled(cumulated ? TimingModel::cumulated(curve) : expected, unit)});
+            }
+            if (lane.size() > 0) spec.series.push_back(std::move(points));
+        };
+        const auto figure = [&](const QString& name, double micros, double total) {
+            return name + QLatin1Char(' ') + (cumulated ? seconds(total) : milliseconds(micros));
+        };
+        const bool recomputes = model_.main_lane_recomputes();
+        add(model_.recompute(), model_.recompute_expected(), Role::Recompute, ChartSeries::Mark::Square,
+            figure(tr("recompute"), now.recompute_micros, now.recompute_total_micros));
+        add(model_.cached(), model_.cached_expected(), recomputes ? Role::Recompute : Role::Cached,
+            recomputes ? ChartSeries::Mark::Square : ChartSeries::Mark::Round, figure(main_label(), now.cached_micros, now.cached_total_micros));
+        return spec;
+    }
+
+    void show_chart() {
+        ChartSpec next = spec(cumulated_->isChecked(), log_->isChecked());
+        if (context_.recording && context_.step >= 0 && context_.step + 1 < context_.recording->step_count()) {
+            const auto facts = context_.recording->step(context_.step);
+            next.marker_x = facts->first_row + facts->row_count;
+        }
+        chart_->set_spec(std::move(next));
+    }
+
+    void show_sentence() {
+        const TimingSummary now = model_.summary(context_.step);
+        const bool race = context_.session == nullptr || context_.session->race_enabled() || now.compared > 0;
+        bool captured = false;
+        for (bool one : model_.cached().captured) captured = captured || one;
+        sentence_->setText(timing_sentence(now, race, captured));
+        light_->set_state(now.same);
+    }
+
+    ExportItem item(const QString& id, const QString& title, bool cumulated) {
+        ExportItem item;
+        item.id = id;
+        item.title = title;
+        item.paint = [this, cumulated](QPainter& painter, const QRectF& area) {
+            ChartView view;
+            view.set_spec(spec(cumulated, log_->isChecked()));
+            view.paint(painter, area);
+        };
+        item.csv = [this] { return to_csv(model_.table(), context_.recording->facts()); };
+        item.json = [this] { return to_json(model_.table(), context_.recording->facts()); };
+        return item;
+    }
+
+    TimingModel model_;
+    QStackedWidget* pages_ = nullptr;
+    ChartView* chart_ = nullptr;
+    QLabel* sentence_ = nullptr;
+    SameLight* light_ = nullptr;
+    SweepPage* sweep_ = nullptr;
+    QWidget* tools_ = nullptr;
+    QToolButton *per_token_ = nullptr, *cumulated_ = nullptr, *log_ = nullptr, *sweep_button_ = nullptr;
+};
+
+}  // namespace
+
+Panel* create_timing_panel(const PanelContext& context, QWidget* parent) { return new TimingPanel(context, parent); }
+
+}  // namespace decodescope

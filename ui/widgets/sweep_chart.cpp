@@ -1,0 +1,91 @@
+#include "ui/widgets/sweep_chart.h"
+
+#include <QCoreApplication>
+#include <cmath>
+#include <map>
+
+namespace decodescope {
+
+namespace {
+
+struct Text {
+    Q_DECLARE_TR_FUNCTIONS(SweepChart)
+};
+
+QString lane_name(const SweepRow& row, bool several_formats) {
+    const QString cache = QString::fromStdString(row.cache);
+    return several_formats ? cache + QLatin1Char(' ') + QString::fromStdString(row.kv_type) : cache;
+}
+
+ChartSeries fitted(const PowerLawFit& fit, const ChartSeries& measured) {
+    ChartSeries curve;
+    curve.role = measured.role;
+    curve.line = true;
+    for (std::size_t i = 0; i < measured.x.size(); ++i) {
+        curve.x.push_back(measured.x[i]);
+        curve.y.push_back(fit.factor * std::pow(measured.x[i], fit.exponent));
+    }
+    return curve;
+}
+
+}  // namespace
+
+ChartSpec sweep_chart(const SweepResult& result, bool log_axes) {
+    ChartSpec spec;
+    spec.x_title = Text::tr("tokens in the sequence; marks: median, bars: fastest to slowest, lines: fitted power law");
+    spec.y_title = Text::tr("ms per token");
+    spec.log_x = spec.log_y = log_axes;
+    bool several_formats = false;
+    for (const SweepRow& row : result.rows) several_formats = several_formats || row.kv_type != result.rows.front().kv_type;
+    std::vector<QString> names;
+    std::map<QString, std::string> cache_of;
+    for (const SweepRow& row : result.rows) {
+        if (row.phase == "prefill") continue;
+        const QString name = lane_name(row, several_formats && row.phase != "recompute");
+        auto at = std::find(names.begin(), names.end(), name);
+        if (at == names.end()) {
+            names.push_back(name);
+            at = names.end() - 1;
+            cache_of[name] = row.cache;
+            ChartSeries series;
+            const bool recompute = row.phase == "recompute";
+            series.role = recompute ? Role::Recompute : Role::Cached;
+            series.mark = recompute ? ChartSeries::Mark::Square : ChartSeries::Mark::Round;
+            spec.series.push_back(series);
+        }
+        ChartSeries& series = spec.series[static_cast<std::size_t>(at - names.begin())];
+        series.x.push_back(static_cast<double>(row.length));
+        series.y.push_back(row.median_ms);
+        series.low.push_back(row.min_ms);
+        series.high.push_back(row.max_ms);
+    }
+    int cached = 0;
+    const std::size_t measured = spec.series.size();
+    for (std::size_t i = 0; i < measured; ++i) {
+        ChartSeries& series = spec.series[i];
+        series.label = QStringLiteral("%1 %2 ms").arg(names[i], QString::number(series.y.back(), 'g', 3));
+        // Caches share the colour of their role; the second one has outlined marks.
+        if (series.role == Role::Cached && cached++ % 2 == 1) series.hollow.assign(series.y.size(), true);
+        for (const auto& fit : result.fits)
+            if (fit.fit.valid && fit.cache == cache_of[names[i]]) {
+                spec.series.push_back(fitted(fit.fit, spec.series[i]));
+                break;
+            }
+    }
+    spec.empty_text = Text::tr("Choose lengths and caches, then press Start: each length is measured several times, lanes in turn.");
+    return spec;
+}
+
+QStringList sweep_fit_lines(const SweepResult& result) {
+    QStringList lines;
+    for (const auto& fit : result.fits) {
+        const QString cache = QString::fromStdString(fit.cache);
+        if (fit.fit.valid)
+            lines << Text::tr("%1: time grows as length^%2 (residual %3) [derived]")
+                         .arg(cache, QString::number(fit.fit.exponent, 'f', 2), QString::number(fit.fit.residual, 'g', 2));
+        else if (!fit.fit.reason.empty()) lines << QStringLiteral("%1: %2").arg(cache, QString::fromStdString(fit.fit.reason));
+    }
+    return lines;
+}
+
+}  // namespace decodescope
