@@ -96,7 +96,13 @@ public:
         convert_rows(table_.tensors[piece.tensor], piece.first, piece.last, weights_.tensors()[piece.tensor].type,
                      weights_.mutable_row(piece.tensor, piece.first));
         const std::int64_t done = done_.fetch_add(1, std::memory_order_relaxed) + 1;
-        if (thread == 0 && progress_) progress_(done, chunks(0));
+        if (thread == 0) report(done);
+    }
+    // Called by the loading thread only.
+    void report(std::int64_t done) {
+        if (!progress_ || done <= reported_) return;
+        reported_ = done;
+        progress_(done, chunks(0));
     }
     bool stopped() const { return stopped_.load(std::memory_order_relaxed); }
 
@@ -111,6 +117,7 @@ private:
     const ProgressFn& progress_;
     std::stop_token stop_;
     std::vector<Piece> pieces_;
+    std::int64_t reported_ = 0;
     std::atomic<std::int64_t> done_{0};
     std::atomic<bool> stopped_{false};
 };
@@ -126,7 +133,7 @@ Result<WeightSetPtr> CpuBackend::load_weights(const WeightTable& table, const St
     LoadWork work(table, *planned.value(), progress, std::move(stop));
     pool_.run(work);
     if (work.stopped()) return make_error(ErrorKind::Cancelled, "Loading the weights was cancelled.");
-    if (progress) progress(work.chunks(0), work.chunks(0));
+    work.report(work.chunks(0));
     return WeightSetPtr(planned.value());
 }
 

@@ -103,11 +103,11 @@ float Largest(const float* x, std::int64_t count, bool* has_nan) {
     const DF d;
     const std::int64_t lanes = static_cast<std::int64_t>(hn::Lanes(d));
     VF top = hn::Set(d, -std::numeric_limits<float>::infinity());
-    auto nan = hn::Ne(top, top);
+    auto nan = hn::IsNaN(top);
     std::int64_t i = 0;
     for (; i + lanes <= count; i += lanes) {
         const VF v = hn::LoadU(d, x + i);
-        nan = hn::Or(nan, hn::Ne(v, v));
+        nan = hn::Or(nan, hn::IsNaN(v));  // Ne(v, v) is false for NaN on x86
         top = hn::Max(top, v);
     }
     *has_nan = !hn::AllFalse(d, nan);

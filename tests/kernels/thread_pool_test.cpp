@@ -1,0 +1,76 @@
+// The pool: every chunk of every stage once, stages in order, thousands of jobs without a hang.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <numeric>
+#include <vector>
+
+#include "kernels/cpu/thread_pool.h"
+
+namespace decodescope {
+namespace {
+
+// Each stage checks that all chunks of the stage before are done.
+class CountingWork final : public StageWork {
+public:
+    explicit CountingWork(std::vector<std::int64_t> chunks) : chunks_(std::move(chunks)), done_(chunks_.size()) {}
+    int stages() const override { return static_cast<int>(chunks_.size()); }
+    std::int64_t chunks(int stage) const override { return chunks_[static_cast<std::size_t>(stage)]; }
+    void run_chunk(int stage, std::int64_t chunk, int thread) override {
+        const auto s = static_cast<std::size_t>(stage);
+        if (s > 0 && done_[s - 1].load() != chunks_[s - 1]) early_ = true;
+        if (chunk < 0 || chunk >= chunks_[s]) early_ = true;
+        busy_[static_cast<std::size_t>(thread)] += 1;
+        plain_sum_[static_cast<std::size_t>(thread)] += chunk;  // not atomic: only this thread may touch it
+        busy_[static_cast<std::size_t>(thread)] -= 1;
+        if (busy_[static_cast<std::size_t>(thread)] != 0) early_ = true;
+        ++done_[s];
+    }
+    void stage_done(int stage) override { order_.push_back(stage); }
+
+    bool complete() const {
+        for (std::size_t s = 0; s < chunks_.size(); ++s)
+            if (done_[s].load() != chunks_[s] || order_[s] != static_cast<int>(s)) return false;
+        return !early_ && order_.size() == chunks_.size();
+    }
+
+private:
+    std::vector<std::int64_t> chunks_;
+    std::vector<std::atomic<std::int64_t>> done_;
+    std::vector<int> order_;
+    std::array<std::int64_t, 16> plain_sum_{};
+    std::array<std::atomic<int>, 16> busy_{};
+    std::atomic<bool> early_{false};
+};
+
+TEST(ThreadPool, RunsEveryChunkOnceInOrder) {
+    for (const int threads : {1, 2, 3, 5, 8}) {
+        ThreadPool pool(threads);
+        EXPECT_EQ(pool.threads(), threads);
+        for (int job = 0; job < 300; ++job) {
+            CountingWork work({1, 7, 0, 3, 1, 1, 64, 2, 0, 1});
+            pool.run(work);
+            ASSERT_TRUE(work.complete()) << threads << " threads, job " << job;
+        }
+        CountingWork empty({});
+        pool.run(empty);
+        CountingWork serial({1, 1, 0});
+        pool.run(serial);
+        EXPECT_TRUE(serial.complete());
+    }
+}
+
+TEST(ThreadPool, SleepsAndWakes) {
+    ThreadPool pool(3);
+    for (int job = 0; job < 20; ++job) {
+        CountingWork work({5, 9});
+        pool.run(work);
+        ASSERT_TRUE(work.complete());
+        std::this_thread::sleep_for(std::chrono::milliseconds(2));  // longer than any spin
+    }
+}
+
+TEST(ThreadPool, UnusedPoolEnds) { ThreadPool pool(4); }
+
+}  // namespace
+}  // namespace decodescope
