@@ -2,14 +2,16 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 #include <fmt/format.h>
 
 namespace decodescope {
 namespace {
 
-std::uint64_t pair_key(std::int32_t left, std::int32_t right) {
-    return static_cast<std::uint64_t>(static_cast<std::uint32_t>(left)) << 32 | static_cast<std::uint32_t>(right);
+std::size_t pair_hash(std::int32_t left, std::int32_t right) {
+    const auto key = static_cast<std::uint64_t>(static_cast<std::uint32_t>(left)) << 32 | static_cast<std::uint32_t>(right);
+    return static_cast<std::size_t>((key * 0x9E3779B97F4A7C15ull) >> 29);
 }
 
 // For a heap whose top is the lowest rank, leftmost first.
@@ -20,12 +22,29 @@ bool later(const BytePairMerger::Scratch::Candidate& a, const BytePairMerger::Sc
 }  // namespace
 
 void BytePairMerger::add_merge(std::int32_t left, std::int32_t right, std::int32_t result) {
-    merges_[pair_key(left, right)] = {next_rank_++, result};
+    if (2 * (used_ + 1) > slots_.size()) grow();
+    std::size_t at = pair_hash(left, right) & (slots_.size() - 1);
+    while (slots_[at].left >= 0 && !(slots_[at].left == left && slots_[at].right == right)) at = (at + 1) & (slots_.size() - 1);
+    if (slots_[at].left < 0) ++used_;
+    slots_[at] = {left, right, next_rank_++, result};
+}
+
+void BytePairMerger::grow() {
+    const std::vector<Merge> old = std::exchange(slots_, std::vector<Merge>(4 * slots_.size()));
+    for (const Merge& merge : old) {
+        if (merge.left < 0) continue;
+        std::size_t at = pair_hash(merge.left, merge.right) & (slots_.size() - 1);
+        while (slots_[at].left >= 0) at = (at + 1) & (slots_.size() - 1);
+        slots_[at] = merge;
+    }
 }
 
 const BytePairMerger::Merge* BytePairMerger::find(std::int32_t left, std::int32_t right) const {
-    const auto found = merges_.find(pair_key(left, right));
-    return found == merges_.end() ? nullptr : &found->second;
+    for (std::size_t at = pair_hash(left, right);; ++at) {
+        const Merge& merge = slots_[at & (slots_.size() - 1)];
+        if (merge.left == left && merge.right == right) return &merge;
+        if (merge.left < 0) return nullptr;
+    }
 }
 
 void BytePairMerger::propose(std::int32_t position, Scratch& scratch) const {

@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <stop_token>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "kernels/api/status.h"
@@ -41,14 +40,18 @@ public:
 
 private:
     struct Merge {
-        std::int32_t rank, result;
+        std::int32_t left = -1, right = -1;  // left -1: an empty slot
+        std::int32_t rank = 0, result = 0;
     };
     const Merge* find(std::int32_t left, std::int32_t right) const;
+    void grow();
     void propose(std::int32_t position, Scratch& scratch) const;
     bool apply(const Scratch::Candidate& candidate, Scratch& scratch) const;
 
     std::array<std::int32_t, 256> byte_ids_;
-    std::unordered_map<std::uint64_t, Merge> merges_;  // by left and right id
+    // Open addressing, at most half full: a long text looks up two pairs per merge.
+    std::vector<Merge> slots_ = std::vector<Merge>(16);
+    std::size_t used_ = 0;
     std::int32_t next_rank_ = 0;
 };
 

@@ -31,33 +31,48 @@ std::string pcre_message(int code) {
     return reinterpret_cast<const char*>(buffer.data());
 }
 
-// \s becomes the White_Space property, \d the decimal digits; PCRE2's own \s also takes U+180E. Escapes that mean
-// different things in different libraries are refused. `pattern` is UTF-8.
+// One escape of a pattern, from behind its backslash; moves `rest` behind it. Nothing when its meaning differs between
+// regular expression libraries.
+std::optional<std::string> translate_escape(std::string_view& rest) {
+    const char c = rest[0];
+    rest.remove_prefix(1);
+    // PCRE2's own \s also takes U+180E, its \d in other modes only ASCII.
+    if (c == 's') return "\\p{White_Space}";
+    if (c == 'S') return "\\P{White_Space}";
+    if (c == 'd') return "\\p{Nd}";
+    if (c == 'D') return "\\P{Nd}";
+    std::string out = {'\\', c};
+    const bool letter_or_digit = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+    if (!letter_or_digit || std::string_view("rntfx").find(c) != std::string_view::npos) return out;
+    if (c != 'p' && c != 'P') return std::nullopt;
+    if (rest.empty() || rest[0] != '{') return out;  // \pL
+    std::string_view name = rest.substr(1, rest.find('}') - 1);
+    const bool negated = !name.empty() && name[0] == '^';
+    if (negated) name.remove_prefix(1);
+    // Longer names are scripts; PCRE2 would also take characters that several scripts share, such as U+3002 for Han.
+    if (name.size() <= 2 || rest.find('}') == std::string_view::npos) return out;
+    rest.remove_prefix(rest.find('}') + 1);
+    return out + (negated ? "{^sc:" : "{sc:") + std::string(name) + "}";
+}
+
+// A pattern as the tokenizers library understands it -> as PCRE2 does. `pattern` is UTF-8.
 Result<std::string> translate(const std::string& pattern) {
     std::string out;
-    for (std::size_t i = 0; i < pattern.size(); ++i) {
-        if (pattern[i] != '\\') {
-            out += pattern[i];
+    for (std::string_view rest = pattern; !rest.empty();) {
+        if (rest[0] != '\\') {
+            out += rest[0];
+            rest.remove_prefix(1);
             continue;
         }
-        if (++i == pattern.size())
+        rest.remove_prefix(1);
+        if (rest.empty())
             return make_error(ErrorKind::Model, fmt::format("The pattern \"{}\" ends in a backslash.", pattern));
-        const char c = pattern[i];
-        const bool letter_or_digit = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-        if (c == 's') {
-            out += "\\p{White_Space}";
-        } else if (c == 'S') {
-            out += "\\P{White_Space}";
-        } else if (c == 'd') {
-            out += "\\p{Nd}";
-        } else if (c == 'D') {
-            out += "\\P{Nd}";
-        } else if (!letter_or_digit || std::string_view("pPrntfx").find(c) != std::string_view::npos) {
-            out += '\\';
-            out += c;
-        } else {
-            return make_error(ErrorKind::Unsupported, fmt::format("The splitting pattern uses \\{}, which is not supported.", c));
-        }
+        const char escape = rest[0];
+        const auto translated = translate_escape(rest);
+        if (!translated)
+            return make_error(ErrorKind::Unsupported,
+                              fmt::format("The splitting pattern uses \\{}, which is not supported.", escape));
+        out += *translated;
     }
     return out;
 }

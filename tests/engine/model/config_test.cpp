@@ -1,0 +1,158 @@
+// config.json: derived fields (LD-12), options that must not be dropped (LD-14), numbers whatever the locale (LD-10).
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include <clocale>
+#include <locale>
+
+#include "engine/model/config_reader.h"
+#include "engine/model/model.h"
+#include "tests/support/fixtures.h"
+
+namespace decodescope {
+namespace {
+
+using nlohmann::json;
+using testing::HasSubstr;
+
+json llama() {
+    return json::parse(R"({"architectures": ["LlamaForCausalLM"], "model_type": "llama", "vocab_size": 97, "hidden_size": 64,
+        "intermediate_size": 128, "num_hidden_layers": 3, "num_attention_heads": 8, "num_key_value_heads": 2,
+        "max_position_embeddings": 128, "rms_norm_eps": 1e-05, "rope_theta": 500000.0, "tie_word_embeddings": false})");
+}
+json gpt2() {
+    return json::parse(R"({"architectures": ["GPT2LMHeadModel"], "model_type": "gpt2", "vocab_size": 300, "n_embd": 32, "n_layer": 2,
+        "n_head": 4, "n_positions": 32, "layer_norm_epsilon": 1e-05, "activation_function": "gelu_new"})");
+}
+json with(json base, const char* key, json value) {
+    base[key] = std::move(value);
+    return base;
+}
+json without(json base, const char* key) {
+    base.erase(key);
+    return base;
+}
+
+Result<ConfigFile> read(const json& config) { return read_config(config.dump(), "config.json", "m"); }
+std::string refusal(const json& config) {
+    const auto file = read(config);
+    return file ? "accepted" : file.error().message;
+}
+ModelConfig accepted(const json& config) {
+    const auto file = read(config);
+    EXPECT_TRUE(file.ok()) << file.error().text();
+    return file ? file->config : ModelConfig();
+}
+
+TEST(Config, LlamaFieldsArrive) {
+    const ModelConfig c = accepted(llama());
+    EXPECT_EQ(c.family, Family::Llama);
+    EXPECT_EQ(c.layers, 3);
+    EXPECT_EQ(c.hidden, 64);
+    EXPECT_EQ(c.heads, 8);
+    EXPECT_EQ(c.kv_heads, 2);
+    EXPECT_EQ(c.head_dim, 8);
+    EXPECT_EQ(c.feed_forward, 128);
+    EXPECT_EQ(c.vocabulary, 97);
+    EXPECT_EQ(c.context, 128);
+    EXPECT_FLOAT_EQ(c.rope_theta, 500000.0f);
+    EXPECT_FLOAT_EQ(c.norm_epsilon, 1e-5f);
+    EXPECT_FALSE(c.tied_head);
+}
+
+TEST(Config, DerivedFieldsFollowTheReference) {  // LD-12
+    EXPECT_EQ(accepted(gpt2()).feed_forward, 128);
+    EXPECT_EQ(accepted(with(gpt2(), "n_inner", nullptr)).feed_forward, 128);
+    EXPECT_EQ(accepted(with(gpt2(), "n_inner", 80)).feed_forward, 80);
+    EXPECT_EQ(accepted(with(without(gpt2(), "n_positions"), "n_ctx", 48)).context, 48);
+    EXPECT_TRUE(accepted(gpt2()).tied_head) << "GPT-2's default";
+    EXPECT_FALSE(accepted(with(gpt2(), "tie_word_embeddings", false)).tied_head);
+    EXPECT_EQ(accepted(without(llama(), "num_key_value_heads")).kv_heads, 8);
+    EXPECT_EQ(accepted(with(llama(), "num_key_value_heads", nullptr)).kv_heads, 8);
+    EXPECT_EQ(accepted(with(llama(), "head_dim", 12)).head_dim, 12);
+    EXPECT_EQ(accepted(with(llama(), "head_dim", nullptr)).head_dim, 8);
+    EXPECT_FALSE(accepted(without(llama(), "tie_word_embeddings")).tied_head) << "LLaMA's default";
+    EXPECT_TRUE(accepted(with(llama(), "tie_word_embeddings", true)).tied_head);
+    EXPECT_FLOAT_EQ(accepted(without(llama(), "rms_norm_eps")).norm_epsilon, 1e-6f);
+    EXPECT_FLOAT_EQ(accepted(without(llama(), "rope_theta")).rope_theta, 10000.0f);
+}
+
+TEST(Config, ContradictionsAreNamedWithBothValues) {
+    EXPECT_THAT(refusal(with(llama(), "num_key_value_heads", 3)), HasSubstr("8 query heads, not a multiple of its 3"));
+    EXPECT_THAT(refusal(with(llama(), "num_attention_heads", 7)), HasSubstr("64 is no multiple of \"num_attention_heads\" 7"));
+    EXPECT_THAT(refusal(with(gpt2(), "n_head", 5)), HasSubstr("32 is no multiple of \"n_head\" 5"));
+    EXPECT_THAT(refusal(with(llama(), "head_dim", 7)), HasSubstr("even size"));
+    EXPECT_THAT(refusal(with(llama(), "num_hidden_layers", 0)), HasSubstr("layers = 0"));
+    EXPECT_THAT(refusal(with(llama(), "vocab_size", -5)), HasSubstr("vocabulary = -5"));
+    EXPECT_THAT(refusal(with(llama(), "hidden_size", 1LL << 40)), testing::Not("accepted"));
+    EXPECT_THAT(refusal(with(llama(), "max_position_embeddings", 0)), HasSubstr("0 positions"));
+    EXPECT_THAT(refusal(with(llama(), "rope_theta", 0)), HasSubstr("rope_theta"));
+    EXPECT_THAT(refusal(without(llama(), "hidden_size")), HasSubstr("\"hidden_size\" is missing"));
+    EXPECT_THAT(refusal(with(llama(), "hidden_size", "64")), HasSubstr("\"64\", not a whole number"));
+    EXPECT_THAT(refusal(with(llama(), "hidden_size", 64.5)), HasSubstr("64.5, not a whole number"));
+    EXPECT_THAT(refusal(with(llama(), "tie_word_embeddings", 1)), HasSubstr("not true or false"));
+}
+
+TEST(Config, OptionsThatAreNotImplementedAreRefused) {  // LD-14
+    EXPECT_EQ(refusal(with(llama(), "rope_scaling", nullptr)), "accepted");
+    EXPECT_EQ(refusal(with(llama(), "rope_scaling", {{"type", "default"}})), "accepted");
+    EXPECT_THAT(refusal(with(llama(), "rope_scaling", {{"type", "linear"}, {"factor", 2.0}})), HasSubstr("\"rope_scaling\" of type \"linear\""));
+    EXPECT_THAT(refusal(with(llama(), "rope_scaling", {{"rope_type", "llama3"}, {"factor", 8.0}})), HasSubstr("\"llama3\""));
+    EXPECT_THAT(refusal(with(llama(), "rope_scaling", {{"factor", 2.0}})), HasSubstr("rope_scaling"));
+    EXPECT_FLOAT_EQ(accepted(with(without(llama(), "rope_theta"), "rope_parameters", {{"rope_type", "default"}, {"rope_theta", 7000.0}})).rope_theta,
+                    7000.0f);
+    EXPECT_THAT(refusal(with(llama(), "attention_bias", true)), HasSubstr("\"attention_bias\": true"));
+    EXPECT_THAT(refusal(with(llama(), "mlp_bias", true)), HasSubstr("mlp_bias"));
+    EXPECT_THAT(refusal(with(llama(), "hidden_act", "gelu")), HasSubstr("\"hidden_act\": \"gelu\""));
+    EXPECT_THAT(refusal(with(llama(), "sliding_window", 4096)), HasSubstr("\"sliding_window\": 4096"));
+    EXPECT_THAT(refusal(with(llama(), "partial_rotary_factor", 0.5)), HasSubstr("partial_rotary_factor"));
+    EXPECT_THAT(refusal(with(llama(), "quantization_config", {{"bits", 4}})), HasSubstr("quantization_config"));
+    EXPECT_THAT(refusal(with(gpt2(), "scale_attn_by_inverse_layer_idx", true)), HasSubstr("scale_attn_by_inverse_layer_idx"));
+    EXPECT_THAT(refusal(with(gpt2(), "scale_attn_weights", false)), HasSubstr("\"scale_attn_weights\": false"));
+    EXPECT_THAT(refusal(with(gpt2(), "activation_function", "relu")), HasSubstr("\"relu\""));
+    EXPECT_THAT(refusal(with(gpt2(), "add_cross_attention", true)), HasSubstr("add_cross_attention"));
+}
+
+TEST(Config, OtherArchitecturesAreNamed) {
+    EXPECT_THAT(refusal(json{{"architectures", {"MistralForCausalLM"}}, {"model_type", "mistral"}}), HasSubstr("MistralForCausalLM"));
+    EXPECT_THAT(refusal(json{{"model_type", "qwen2"}}), HasSubstr("\"qwen2\""));
+    EXPECT_THAT(refusal(with(llama(), "architectures", {"LlamaForSequenceClassification"})), HasSubstr("LlamaForSequenceClassification"));
+    EXPECT_EQ(refusal(without(llama(), "architectures")), "accepted");
+    EXPECT_EQ(refusal(without(llama(), "model_type")), "accepted");
+    EXPECT_THAT(refusal(json::object()), HasSubstr("model_type"));
+    EXPECT_THAT(refusal(json::array()), HasSubstr("no JSON object"));
+    EXPECT_THAT(read_config("{\"a\": 1, \"a\": 2}", "config.json", "m").error().message, HasSubstr("duplicate key \"a\""));
+}
+
+TEST(Config, EndTokensMayBeAList) {
+    EXPECT_EQ(read(with(llama(), "eos_token_id", 2))->eos_token_id, 2);
+    EXPECT_EQ(read(with(llama(), "eos_token_id", {5, 6}))->eos_token_id, 5);
+    EXPECT_EQ(read(with(llama(), "eos_token_id", nullptr))->eos_token_id, std::nullopt);
+    EXPECT_THAT(refusal(with(llama(), "eos_token_id", "x")), HasSubstr("eos_token_id"));
+}
+
+class CommaPoint : public std::numpunct<char> {
+    char do_decimal_point() const override { return ','; }
+    char do_thousands_sep() const override { return '.'; }
+    std::string do_grouping() const override { return "\3"; }
+};
+
+// LD-10: with a decimal comma everywhere that a locale can put one.
+TEST(Config, NumbersIgnoreTheLocale) {
+    const std::string before = std::setlocale(LC_ALL, nullptr);
+    for (const char* name : {"de_DE.UTF-8", "de_DE.utf8", "fr_FR.UTF-8", "ru_RU.UTF-8"})
+        if (std::setlocale(LC_ALL, name) != nullptr) break;
+    const std::locale previous = std::locale::global(std::locale(std::locale(), new CommaPoint));
+    const auto file = read_config(llama().dump(), "config.json", "m");
+    const auto model = open_model(fixture_path("l3"), {}, {}, {});
+    std::locale::global(previous);
+    std::setlocale(LC_ALL, before.c_str());
+    ASSERT_TRUE(file.ok()) << file.error().text();
+    EXPECT_FLOAT_EQ(file->config.norm_epsilon, 1e-5f);
+    EXPECT_FLOAT_EQ(file->config.rope_theta, 500000.0f);
+    ASSERT_TRUE(model.ok()) << model.error().text();
+}
+
+}  // namespace
+}  // namespace decodescope
