@@ -21,6 +21,8 @@ public:
     // without any card in view the layout of first sight comes back. False: it was not usable at all.
     bool restore_layout(const QByteArray& state);
     void apply_theme();
+    // The cards in view share the room as the catalogue proposes.
+    void arrange_sizes();
 
 protected:
     void resizeEvent(QResizeEvent* event) override;
@@ -31,7 +33,6 @@ private:
         PanelDescriptor descriptor;
         DockCard* card;
     };
-    void arrange_sizes();
     void repair();
 
     std::vector<Entry> entries_;

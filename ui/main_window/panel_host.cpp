@@ -30,6 +30,7 @@ PanelHost::PanelHost(SessionController* session, Selection* selection, DockArea*
             entry.panel = descriptor.create(context(), nullptr);
             entry.card = new DockCard(descriptor, entry.panel, docks);
             docks->add(descriptor, entry.card);
+            connect(entry.card, &QDockWidget::visibilityChanged, this, [this] { schedule(); });
             connect(entry.card->header(), &CardHeader::alone_requested, this, [this, id = descriptor.id] { Q_EMIT alone_requested(id); });
         }
         entry.panel->setAccessibleName(QCoreApplication::translate("panels", descriptor.title));

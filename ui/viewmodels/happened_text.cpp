@@ -19,7 +19,7 @@ struct Text {
 QString work_saved(const RunFacts& facts, const StepFacts& step) {
     const std::int64_t length = step.first_row + step.row_count;
     const double ratio = step.flops > 0 ? static_cast<double>(pass_flops(facts.config, 0, length)) / static_cast<double>(step.flops) : 0;
-    if (ratio < 1.05) return Text::tr("Without the cache: %n token(s) through every layer.", nullptr, static_cast<int>(length));
+    if (ratio < 1.05) return Text::tr("Without the cache: %1 tokens through every layer.").arg(length);
     const QString times = ratio < 10 ? QString::number(ratio, 'f', 1) : QString::number(std::lround(ratio));
     return Text::tr("Without the cache: %1 tokens through every layer, %2 times the products [derived].").arg(length).arg(times);
 }
@@ -32,7 +32,8 @@ void decode_sentences(const RunFacts& facts, const StepFacts& step, QStringList&
         lines << Text::tr("Kept nothing: the next step computes all of them again.");
         return;
     }
-    lines << Text::tr("Computed Q, K, V for %1 token in %2 layers.").arg(step.row_count).arg(layers);
+    lines << (step.row_count == 1 ? Text::tr("Computed Q, K, V for 1 token in %1 layers.").arg(layers)
+                                  : Text::tr("Computed Q, K, V for %1 tokens in %2 layers.").arg(step.row_count).arg(layers));
     lines << Text::tr("Read %1 cached rows per layer, wrote %2.").arg(std::max<std::int64_t>(0, step.kv.rows_read - step.kv.rows_written)).arg(step.kv.rows_written);
     lines << work_saved(facts, step);
 }
@@ -53,7 +54,8 @@ void events(const StepFacts& step, QStringList& lines) {
     constexpr std::size_t kNamed = 6;
     for (std::size_t i = 0; i < std::min(kNamed, step.evicted.size()); ++i) positions << QString::number(step.evicted[i].position);
     if (step.evicted.size() > kNamed) positions << QStringLiteral("…");
-    lines << Text::tr("Evicted %n row(s): position %1.", nullptr, static_cast<int>(step.evicted.size())).arg(positions.join(QStringLiteral(", ")));
+    if (step.evicted.size() == 1) lines << Text::tr("Evicted one row: position %1.").arg(positions.front());
+    else lines << Text::tr("Evicted %1 rows: position %2.").arg(step.evicted.size()).arg(positions.join(QStringLiteral(", ")));
 }
 
 QString choice(const RunRecording& recording, const StepFacts& step) {

@@ -1,0 +1,177 @@
+// Pictures without a display: the window, and the charts of a sweep.
+#include <QApplication>
+#include <QDir>
+#include <QEventLoop>
+#include <QImage>
+#include <QPainter>
+#include <QSaveFile>
+#include <QTemporaryFile>
+#include <QTimer>
+#include <cmath>
+#include <optional>
+
+#include "app/gui/window_run.h"
+#include "engine/trace/recording_file.h"
+#include "ui/main_window/export_writer.h"
+#include "ui/main_window/presentation.h"
+#include "ui/main_window/shell.h"
+#include "ui/widgets/chart_view.h"
+#include "ui/widgets/sweep_chart.h"
+
+namespace decodescope {
+
+namespace {
+
+constexpr int kPatienceMillis = 120000;  // for loading and stepping, on a slow machine
+
+// An application that draws without a display, for as long as it is needed; an existing one is used as it is.
+class OffscreenApplication {
+public:
+    OffscreenApplication() {
+        if (QCoreApplication::instance() != nullptr) return;
+        qputenv("QT_QPA_PLATFORM", "offscreen");
+        static int count = 1;
+        static char name[] = "decodescope";
+        static char* names[] = {name, nullptr};
+        application_.emplace(count, names);
+    }
+
+private:
+    std::optional<QApplication> application_;
+};
+
+// Runs the event loop until the condition holds; false when patience ends or `failed` says so.
+bool wait_for(SessionController& session, const std::function<bool()>& done, const std::function<bool()>& failed) {
+    if (done()) return true;
+    QEventLoop loop;
+    QTimer patience;
+    patience.setSingleShot(true);
+    const auto look = [&] {
+        if (done() || failed()) loop.quit();
+    };
+    QObject::connect(&session, &SessionController::state_changed, &loop, look);
+    QObject::connect(&session, &SessionController::steps_arrived, &loop, look);
+    QObject::connect(&session, &SessionController::recording_replaced, &loop, look);
+    QObject::connect(&session, &SessionController::message, &loop, look);
+    QObject::connect(&patience, &QTimer::timeout, &loop, &QEventLoop::quit);
+    patience.start(kPatienceMillis);
+    loop.exec();
+    return done();
+}
+
+Status save_picture(const QImage& image, const QString& path) {
+    QSaveFile file(path);
+    if (file.open(QIODevice::WriteOnly) && image.save(&file, "png") && file.commit()) return {};
+    return make_error(ErrorKind::File, "Cannot write " + path.toStdString() + ": " + file.errorString().toStdString() + ".");
+}
+
+void settle(Shell& shell) {
+    // Twice: laying out may make room for something that is presented then.
+    for (int i = 0; i < 2; ++i) {
+        QCoreApplication::processEvents();
+        QCoreApplication::sendPostedEvents();
+        shell.window()->host()->mark(EverythingChanged);
+        shell.window()->host()->present_now();
+    }
+    QCoreApplication::processEvents();
+}
+
+Status draw_window(Shell& shell, const ShotRequest& request) {
+    MainWindow* window = shell.window();
+    window->setAttribute(Qt::WA_DontShowOnScreen, false);
+    window->resize(request.width, request.height);
+    window->show();
+    if (!request.panel.empty()) {
+        const QString id = QString::fromStdString(request.panel);
+        if (window->host()->find(id) == nullptr) return make_error(ErrorKind::Argument, "There is no panel named " + request.panel + ".", "decodescope list panels names them.");
+        window->presentation()->set_alone(id);
+    }
+    window->resize(request.width, request.height);
+    settle(shell);
+    const QSize pixels(static_cast<int>(std::lround(request.width * request.scale)), static_cast<int>(std::lround(request.height * request.scale)));
+    QImage image(pixels, QImage::Format_ARGB32_Premultiplied);
+    if (image.isNull()) return make_error(ErrorKind::Memory, "A picture of that size does not fit into memory.");
+    image.setDevicePixelRatio(request.scale);
+    image.fill(theme().color(Role::Background));
+    window->render(&image, QPoint(), QRegion(), QWidget::DrawWindowBackground | QWidget::DrawChildren);
+    return save_picture(image.convertToFormat(QImage::Format_RGB32), QString::fromStdString(request.output));
+}
+
+ShellOptions shot_options(const ShotRequest& request) {
+    ShellOptions options;
+    options.registry = request.registry;
+    options.resource_folder = QString::fromStdString(request.resource_folder);
+    options.stored_preferences = false;
+    options.preferences.theme = request.theme == "dark" ? ThemeChoice::Dark : ThemeChoice::Light;
+    options.preferences.language = QString::fromStdString(request.language);
+    return options;
+}
+
+// Loads, prefills and steps; the newest error message of the session becomes the error.
+Status run_steps(Shell& shell, const ShotRequest& request) {
+    SessionController& session = *shell.session();
+    std::optional<Error> error;
+    QObject::connect(&session, &SessionController::message, &session, [&error](const SessionMessage& message) {
+        if (message.kind == SessionMessage::Kind::Error) error = make_error(ErrorKind::Model, message.text.toStdString(), message.hint.toStdString());
+    });
+    OpeningRequest opening;
+    opening.settings.model = QString::fromStdString(request.model);
+    opening.settings.backend = QString::fromStdString(request.backend);
+    opening.settings.threads = request.threads;
+    if (!request.caches.empty()) opening.settings.cache = request.caches.front();
+    opening.settings.prompt = QString::fromStdString(request.prompt);
+    opening.settings.new_tokens = std::max(1, request.steps + 1);
+    opening.recording = QString::fromStdString(request.recording);
+    opening.play = false;
+    opening.tokens_per_second = 0;
+    shell.open(opening);
+    const auto failed = [&] { return error.has_value(); };
+    wait_for(session, [&] { return session.step_count() > 0 && (session.state() == SessionState::Ready || session.state() == SessionState::Replay); }, failed);
+    if (!error && session.state() == SessionState::Ready && request.steps > 0 && session.can(SessionAction::RunToEnd)) {
+        session.run_to_end();
+        wait_for(session, [&] { return session.state() == SessionState::Ready && (session.step_count() > request.steps || session.finished()); }, failed);
+    }
+    if (error) return *error;
+    if (session.step_count() == 0) return make_error(ErrorKind::Model, "No step was made in two minutes.");
+    session.view_step(std::min(request.steps, session.step_count() - 1));
+    session.set_tokens_per_second(4);
+    return {};
+}
+
+}  // namespace
+
+Status shot(const ShotRequest& request) {
+    OffscreenApplication application;
+    Shell shell(shot_options(request));
+    DS_RETURN_IF_ERROR(run_steps(shell, request));
+    return draw_window(shell, request);
+}
+
+Status write_window_picture(RecordingPtr recording, const ShotRequest& request) {
+    OffscreenApplication application;
+    QTemporaryFile file(QDir::temp().filePath(QStringLiteral("decodescope-XXXXXX.dscope")));
+    if (!file.open()) return make_error(ErrorKind::File, "Cannot make a temporary file: " + file.errorString().toStdString() + ".");
+    file.close();
+    DS_RETURN_IF_ERROR(save_recording(*recording, file.fileName().toStdString(), {}, {}));
+    ShotRequest from_file = request;
+    from_file.recording = file.fileName().toStdString();
+    return shot(from_file);
+}
+
+Status write_sweep_charts(const SweepResult& result, const std::string& folder, const std::string& basename) {
+    OffscreenApplication application;
+    ExportItem item;
+    item.title = QStringLiteral("Time per token against length");
+    item.paint = [&result](QPainter& painter, const QRectF& area) {
+        ChartView view;
+        view.set_spec(sweep_chart(result, false));
+        view.paint(painter, area);
+    };
+    for (const char* suffix : {".png", ".svg", ".pdf"}) {
+        const QString path = QDir(QString::fromStdString(folder)).filePath(QString::fromStdString(basename) + QLatin1String(suffix));
+        DS_RETURN_IF_ERROR(write_export(item, result.run, path, ExportSize{}));
+    }
+    return {};
+}
+
+}  // namespace decodescope

@@ -1,0 +1,65 @@
+// Bytes by purpose over the run, and the words beside the chart.
+#include <QLocale>
+#include <QTest>
+
+#include "tests/support/fake_run.h"
+#include "ui/viewmodels/memory_model.h"
+#include "ui/viewmodels/memory_text.h"
+
+using namespace decodescope;
+
+class MemoryModelTest : public QObject {
+    Q_OBJECT
+private Q_SLOTS:
+    void one_entry_per_step() {
+        FakeRunOptions options;
+        options.steps = 9;
+        const auto recording = make_fake_run(options);
+        MemoryModel model;
+        model.update(recording.get());
+        QCOMPARE(model.size(), std::size_t{10});
+        for (int step = 0; step < recording->step_count(); ++step) {
+            const auto facts = recording->step(step);
+            const auto i = static_cast<std::size_t>(step);
+            QCOMPARE(model.length()[i], static_cast<double>(facts->first_row + facts->row_count));
+            QCOMPARE(model.kv_used()[i], static_cast<double>(facts->kv.used_bytes));
+            QCOMPARE(model.kv_used()[i] + model.kv_empty()[i], static_cast<double>(facts->kv.reserved_bytes));
+        }
+        append_fake_step(*recording, options);
+        model.update(recording.get());
+        QCOMPARE(model.size(), std::size_t{11});
+        const ExportTable table = model.table();
+        QCOMPARE(table.rows.size(), model.size());
+        model.update(nullptr);
+        QCOMPARE(model.size(), std::size_t{0});
+    }
+
+    void words_name_formula_and_count() {
+        FakeRunOptions options;
+        options.steps = 3;
+        const auto recording = make_fake_run(options);
+        const auto step = recording->step(3);
+        const QString words = memory_words(recording->facts(), *step, Qt::gray);
+        QVERIFY2(words.contains(QStringLiteral("[measured]")), qPrintable(words));
+        QVERIFY2(words.contains(QStringLiteral("[derived]")), qPrintable(words));
+        QVERIFY2(words.contains(QStringLiteral("reserved: room for")), qPrintable(words));
+    }
+
+    void csv_is_the_same_in_every_locale() {
+        FakeRunOptions options;
+        options.steps = 2;
+        const auto recording = make_fake_run(options);
+        ExportTable table{"t", {"a", "b,c"}, {{0.5, std::string("x \"y\", z")}, {ExportCell(), std::int64_t{12345678}}}};
+        const std::string before = to_csv(table, recording->facts());
+        QLocale::setDefault(QLocale(QLocale::German));
+        QCOMPARE(to_csv(table, recording->facts()), before);
+        QLocale::setDefault(QLocale::c());
+        QVERIFY(before.find("\na,\"b,c\"\n0.5,\"x \"\"y\"\", z\"\n,12345678\n") != std::string::npos);
+        const std::string json = to_json(table, recording->facts());
+        QVERIFY(json.find("\"a\": null") != std::string::npos);
+        QVERIFY(json.find("\"seed\"") != std::string::npos);
+    }
+};
+
+QTEST_GUILESS_MAIN(MemoryModelTest)
+#include "tst_memory_model.moc"

@@ -1,0 +1,173 @@
+// Lanes, totals and the sentence of the timing panel.
+#include <QTest>
+#include <cmath>
+
+#include "tests/support/fake_run.h"
+#include "ui/viewmodels/timing_model.h"
+#include "ui/viewmodels/timing_text.h"
+
+using namespace decodescope;
+
+namespace {
+
+// A run whose times follow from the arguments: prompt of 10 tokens, then `steps` steps.
+std::shared_ptr<RunRecording> run(int steps, double cached, double recompute_per_token, double diff = 1e-6, int different = 0) {
+    FakeRunOptions options;
+    options.steps = 1;
+    RunFacts facts = fake_run_facts(options);
+    auto recording = std::make_shared<RunRecording>(facts, RecordingLimits{});
+    std::vector<float> rms(static_cast<std::size_t>(facts.config.layers), 1.0F);
+    std::vector<const float*> none(rms.size(), nullptr);
+    int row = 0;
+    const auto add_row = [&](int step, Phase phase) {
+        RunRecording::NewRow next;
+        next.row.position = row;
+        next.row.step = step;
+        next.row.phase = phase;
+        next.display = next.text = "x";
+        ++row;
+        recording->append_row(next, rms, rms, none, row, {});
+    };
+    for (int step = 0; step <= steps; ++step) {
+        StepFacts s;
+        s.index = step;
+        s.phase = step == 0 ? Phase::Prefill : Phase::Decode;
+        s.first_row = row;
+        s.row_count = step == 0 ? 10 : 1;
+        for (int i = 0; i < s.row_count; ++i) add_row(step, s.phase);
+        s.micros = step == 0 ? 1e5 : cached;
+        s.flops = 1000;
+        s.warm_up = step == 1;
+        recording->append_step(s);
+        if (step == 0) continue;
+        RacePoint point;
+        point.step = step;
+        point.length = row;
+        point.cached_micros = cached;
+        point.recompute_micros = recompute_per_token * row;
+        point.max_abs_logit_diff = diff * step;
+        point.same_token = step > different;
+        recording->append_race_point(point);
+    }
+    return recording;
+}
+
+}  // namespace
+
+class TimingModelTest : public QObject {
+    Q_OBJECT
+private Q_SLOTS:
+    void lanes_leave_out_prefill_and_warm_up() {
+        const auto recording = run(8, 500, 100);
+        TimingModel model;
+        model.update(recording.get(), false);
+        QCOMPARE(model.cached().size(), std::size_t{7});  // 8 steps, the first one is warm-up
+        QCOMPARE(model.cached().length.front(), 12.0);
+        QCOMPARE(model.recompute().size(), std::size_t{8});
+        QCOMPARE(model.recompute().length.back(), 18.0);
+    }
+
+    void summary_of_the_viewed_step() {
+        const auto recording = run(20, 500, 100);
+        TimingModel model;
+        model.update(recording.get(), false);
+        const TimingSummary end = model.summary(20);
+        QCOMPARE(end.length, 30);
+        QCOMPARE(end.cached_micros, 500.0);
+        QCOMPARE(end.recompute_micros, 2800.0);  // median of lengths 26 .. 30
+        QCOMPARE(end.speedup, 5.6);
+        QCOMPARE(end.cached_total_micros, 20 * 500.0);
+        QCOMPARE(end.recompute_total_micros, 100.0 * (11 + 30) * 20 / 2);
+        QCOMPARE(end.same, SameAnswer::Yes);
+        QVERIFY(std::abs(end.max_logit_diff - 20e-6) < 1e-12);
+        const TimingSummary early = model.summary(4);
+        QCOMPARE(early.compared, 4);
+        QCOMPARE(early.recompute_total_micros, 100.0 * (11 + 12 + 13 + 14));
+    }
+
+    void steps_that_arrive_later_are_taken_over() {
+        FakeRunOptions options;
+        options.steps = 5;
+        const auto recording = make_fake_run(options);
+        TimingModel model;
+        model.update(recording.get(), false);
+        const std::size_t before = model.cached().size();
+        for (int i = 0; i < 3; ++i) append_fake_step(*recording, options);
+        model.update(recording.get(), false);
+        QCOMPARE(model.cached().size(), before + 3);
+    }
+
+    void different_answers_are_said() {
+        TimingModel model;
+        const auto recording = run(10, 500, 100, 0.5, 3);
+        model.update(recording.get(), false);
+        const TimingSummary summary = model.summary(10);
+        QCOMPARE(summary.same, SameAnswer::No);
+        QCOMPARE(summary.same_tokens, 7);
+        QVERIFY(timing_sentence(summary, true, false).contains(QStringLiteral("no, 3 of 10 tokens differ")));
+        TimingModel lossy;
+        lossy.update(recording.get(), true);
+        QCOMPARE(lossy.summary(10).same, SameAnswer::ByDesign);
+        QVERIFY(timing_sentence(lossy.summary(10), true, false).contains(QStringLiteral("differs by design")));
+    }
+
+    void no_gain_has_a_reason() {
+        TimingModel model;
+        const auto recording = run(10, 3000, 100);
+        model.update(recording.get(), false);
+        const TimingSummary summary = model.summary(10);
+        QVERIFY(summary.speedup < 1);
+        QVERIFY(summary.no_gain != NoGain::None);
+        QVERIFY(timing_sentence(summary, true, false).startsWith(QStringLiteral("No gain")));
+    }
+
+    void sentence_has_the_figures() {
+        TimingSummary s;
+        s.length = 460;
+        s.cached_micros = 640;
+        s.recompute_micros = 34800;
+        s.speedup = s.recompute_micros / s.cached_micros;
+        s.cached_total_micros = 0.25e6;
+        s.recompute_total_micros = 9.1e6;
+        s.same = SameAnswer::Yes;
+        s.compared = s.same_tokens = 7;
+        s.max_logit_diff = 4e-6;
+        QCOMPARE(timing_sentence(s, true, false), QStringLiteral("54x now · total 9.1 s against 0.25 s · same answer: yes (largest logit difference 4e-6)"));
+    }
+
+    void cumulated_fills_what_was_not_measured() {
+        TimingLane lane;
+        lane.length = {10, 11, 15};
+        lane.micros = {100, 100, 300};
+        const auto sums = TimingModel::cumulated(lane);
+        QCOMPARE(sums, (std::vector<double>{100, 200, 200 + 300 + 3 * 200}));
+    }
+
+    void flops_are_those_of_the_contract() {
+        ModelConfig c;
+        c.layers = 2;
+        c.hidden = 8;
+        c.heads = 4;
+        c.kv_heads = 2;
+        c.head_dim = 3;
+        c.feed_forward = 16;
+        c.vocabulary = 11;
+        const std::int64_t n = c.layer_matrix_parameters();
+        QCOMPARE(pass_flops(c, 20, 1), 2 * n + 4 * 2 * 4 * 3 * 21 + 2 * 11 * 8);
+        QCOMPARE(pass_flops(c, 0, 3), 3 * 2 * n + 4 * 2 * 4 * 3 * (1 + 2 + 3) + 2 * 11 * 8);
+    }
+
+    void table_has_a_row_for_every_point() {
+        const auto recording = run(10, 500, 100);
+        TimingModel model;
+        model.update(recording.get(), false);
+        const ExportTable table = model.table();
+        QCOMPARE(table.rows.size(), model.cached().size() + model.recompute().size() + model.cached_expected().size() + model.recompute_expected().size());
+        const std::string csv = to_csv(table, recording->facts());
+        QVERIFY(csv.find("# model: ") != std::string::npos);
+        QVERIFY(csv.find(",,") == std::string::npos || csv.find("derived") != std::string::npos);
+    }
+};
+
+QTEST_GUILESS_MAIN(TimingModelTest)
+#include "tst_timing_model.moc"

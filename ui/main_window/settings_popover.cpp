@@ -1,0 +1,246 @@
+#include "ui/main_window/settings_popover.h"
+
+#include <QCheckBox>
+#include <QComboBox>
+#include <QDoubleSpinBox>
+#include <QFormLayout>
+#include <QGroupBox>
+#include <QHBoxLayout>
+#include <QKeyEvent>
+#include <QLineEdit>
+#include <QPlainTextEdit>
+#include <QPushButton>
+#include <QRegularExpressionValidator>
+#include <QVBoxLayout>
+#include <algorithm>
+#include <array>
+#include <thread>
+
+#include "ui/main_window/settings_desk.h"
+#include "ui/main_window/strategy_form.h"
+#include "ui/widgets/glossary.h"
+#include "ui/widgets/theme.h"
+
+namespace decodescope {
+
+namespace {
+
+constexpr std::array kFormats = {ElementType::F32, ElementType::F16};
+
+QDoubleSpinBox* decimal_box(QWidget* parent, double least, double most, double step) {
+    auto* box = new QDoubleSpinBox(parent);
+    box->setLocale(QLocale::c());
+    box->setRange(least, most);
+    box->setSingleStep(step);
+    box->setDecimals(2);
+    return box;
+}
+
+QSpinBox* whole_box(QWidget* parent, int least, int most, const QString& words_for_least) {
+    auto* box = new QSpinBox(parent);
+    box->setLocale(QLocale::c());
+    box->setRange(least, most);
+    box->setSpecialValueText(words_for_least);
+    return box;
+}
+
+void name_row(QFormLayout* form, const QString& label, QWidget* field, const QString& term) {
+    form->addRow(label, field);
+    field->setAccessibleName(QString(label).remove(QLatin1Char('&')));
+    if (!term.isEmpty() && !glossary(term).isEmpty()) explain(field, term);
+}
+
+// Below the anchor, moved into the window when it would stick out.
+void place(QFrame* popover, QWidget* anchor) {
+    popover->adjustSize();
+    const QWidget* window = anchor->window();
+    QPoint at = anchor->mapToGlobal(QPoint(0, anchor->height() + 4));
+    const QPoint corner = window->mapToGlobal(QPoint(window->width() - popover->width() - 8, window->height() - popover->height() - 8));
+    at.setX(std::max(window->mapToGlobal(QPoint(8, 0)).x(), std::min(at.x(), corner.x())));
+    at.setY(std::min(at.y(), std::max(corner.y(), window->mapToGlobal(QPoint(0, 8)).y())));
+    popover->move(at);
+    popover->show();
+}
+
+}  // namespace
+
+SettingsPopover::SettingsPopover(SessionController* session, SettingsDesk* desk, QWidget* parent)
+    : QFrame(parent, Qt::Popup), session_(session), desk_(desk) {
+    setProperty("card", true);
+    setAccessibleName(tr("Settings of the run"));
+    auto* layout = new QVBoxLayout(this);
+    auto* columns = new QHBoxLayout;
+    auto* left = new QVBoxLayout;
+    left->addWidget(build_sampling());
+    left->addWidget(build_cache());
+    left->addStretch(1);
+    columns->addLayout(left);
+    columns->addWidget(build_run());
+    layout->addLayout(columns);
+    auto* buttons = new QHBoxLayout;
+    auto* close = new QPushButton(tr("Close"), this);
+    apply_ = new QPushButton(tr("Apply"), this);
+    apply_->setProperty("accent", true);
+    apply_->setDefault(true);
+    buttons->addStretch(1);
+    buttons->addWidget(close);
+    buttons->addWidget(apply_);
+    layout->addLayout(buttons);
+    connect(close, &QPushButton::clicked, this, &QFrame::hide);
+    connect(apply_, &QPushButton::clicked, this, &SettingsPopover::apply);
+}
+
+QWidget* SettingsPopover::build_sampling() {
+    auto* box = new QGroupBox(tr("Sampling"), this);
+    auto* form = new QFormLayout(box);
+    temperature_ = decimal_box(box, 0, 5, 0.1);
+    temperature_->setSpecialValueText(tr("0 (greedy)"));
+    top_k_ = whole_box(box, 0, 1 << 20, tr("all"));
+    top_p_ = decimal_box(box, 0.01, 1, 0.05);
+    seed_ = new QLineEdit(box);
+    seed_->setValidator(new QRegularExpressionValidator(QRegularExpression(QStringLiteral("[0-9]{1,20}")), seed_));
+    name_row(form, tr("&Temperature"), temperature_, QStringLiteral("temperature"));
+    name_row(form, tr("Top-&k"), top_k_, QStringLiteral("top-k"));
+    name_row(form, tr("Top-&p"), top_p_, QStringLiteral("top-p"));
+    name_row(form, tr("&Seed"), seed_, QStringLiteral("seed"));
+    return box;
+}
+
+QWidget* SettingsPopover::build_cache() {
+    auto* box = new QGroupBox(tr("Cache"), this);
+    auto* layout = new QVBoxLayout(box);
+    strategy_ = new StrategyForm(box);
+    layout->addWidget(strategy_);
+    auto* form = new QFormLayout;
+    kv_k_ = new QComboBox(box);
+    kv_v_ = new QComboBox(box);
+    for (ElementType type : kFormats)
+        for (QComboBox* combo : {kv_k_, kv_v_}) combo->addItem(QString::fromLatin1(element_name(type).data()), static_cast<int>(type));
+    name_row(form, tr("K stored as"), kv_k_, QString());
+    name_row(form, tr("V stored as"), kv_v_, QString());
+    layout->addLayout(form);
+    return box;
+}
+
+QWidget* SettingsPopover::build_run() {
+    auto* box = new QGroupBox(tr("Run"), this);
+    auto* form = new QFormLayout(box);
+    new_tokens_ = whole_box(box, 0, 1 << 20, tr("until the context is full"));
+    weights_ = new QComboBox(box);
+    const std::pair<WeightType, QString> types[] = {{WeightType::AsInFile, tr("as in the file")}, {WeightType::F32, QStringLiteral("f32")},
+                                                    {WeightType::F16, QStringLiteral("f16")}, {WeightType::BF16, QStringLiteral("bf16")}};
+    for (const auto& [type, name] : types) weights_->addItem(name, static_cast<int>(type));
+    threads_ = whole_box(box, 0, std::max(1, static_cast<int>(std::thread::hardware_concurrency())) * 2, tr("all"));
+    stop_at_eos_ = new QCheckBox(tr("Stop at the end token"), box);
+    parse_special_ = new QCheckBox(tr("Read special tokens in the prompt"), box);
+    capture_ = new QCheckBox(tr("Capture attention"), box);
+    capture_->setToolTip(tr("Keeps what every head reads. It costs a little time, so steps timed with it are marked in the charts."));
+    profile_ = new QCheckBox(tr("Time every stage"), box);
+    profile_->setToolTip(tr("Slow motion then says how long each stage took."));
+    name_row(form, tr("&New tokens"), new_tokens_, QString());
+    name_row(form, tr("&Weights"), weights_, QString());
+    name_row(form, tr("T&hreads"), threads_, QString());
+    for (QCheckBox* check : {capture_, profile_, stop_at_eos_, parse_special_}) form->addRow(check);
+    return box;
+}
+
+void SettingsPopover::fill() {
+    const SessionSettings& s = desk_->wanted();
+    temperature_->setValue(s.sampler.temperature);
+    top_k_->setValue(s.sampler.top_k);
+    top_p_->setValue(s.sampler.top_p);
+    seed_->setText(QString::number(s.sampler.seed));
+    kv_k_->setCurrentIndex(std::max(0, kv_k_->findData(static_cast<int>(s.kv.k))));
+    kv_v_->setCurrentIndex(std::max(0, kv_v_->findData(static_cast<int>(s.kv.v))));
+    weights_->setCurrentIndex(std::max(0, weights_->findData(static_cast<int>(s.weights))));
+    threads_->setValue(s.threads);
+    new_tokens_->setValue(s.new_tokens);
+    capture_->setChecked(s.capture);
+    profile_->setChecked(s.profile);
+    stop_at_eos_->setChecked(s.stop_at_eos);
+    parse_special_->setChecked(s.parse_special);
+    strategy_->set_spec(s.cache);
+    apply_->setEnabled(session_->can(SessionAction::Configure) && session_->state() != SessionState::Replay);
+}
+
+SessionSettings SettingsPopover::edited() const {
+    SessionSettings s = desk_->wanted();
+    s.sampler.temperature = temperature_->value();
+    s.sampler.top_k = top_k_->value();
+    s.sampler.top_p = top_p_->value();
+    bool ok = false;
+    if (const qulonglong seed = seed_->text().toULongLong(&ok); ok) s.sampler.seed = seed;
+    s.kv.k = static_cast<ElementType>(kv_k_->currentData().toInt());
+    s.kv.v = static_cast<ElementType>(kv_v_->currentData().toInt());
+    s.weights = static_cast<WeightType>(weights_->currentData().toInt());
+    s.threads = threads_->value();
+    s.new_tokens = new_tokens_->value();
+    s.capture = capture_->isChecked();
+    s.profile = profile_->isChecked();
+    s.stop_at_eos = stop_at_eos_->isChecked();
+    s.parse_special = parse_special_->isChecked();
+    s.cache = strategy_->spec();
+    return s;
+}
+
+void SettingsPopover::open_at(QWidget* anchor) {
+    fill();
+    place(this, anchor);
+    temperature_->setFocus();
+}
+
+void SettingsPopover::apply() {
+    desk_->replace(edited());
+    hide();
+}
+
+void SettingsPopover::keyPressEvent(QKeyEvent* event) {
+    if ((event->key() == Qt::Key_Return || event->key() == Qt::Key_Enter) && apply_->isEnabled()) apply();
+    else QFrame::keyPressEvent(event);
+}
+
+PromptPopover::PromptPopover(SessionController* session, SettingsDesk* desk, QWidget* parent)
+    : QFrame(parent, Qt::Popup), session_(session), desk_(desk), text_(new QPlainTextEdit(this)), start_(new QPushButton(tr("Start with this text"), this)) {
+    setProperty("card", true);
+    setAccessibleName(tr("Own text as the prompt"));
+    auto* layout = new QVBoxLayout(this);
+    text_->setAccessibleName(tr("Prompt"));
+    text_->setPlaceholderText(tr("Text for the model to go on from. Ctrl+Enter starts."));
+    text_->setTabChangesFocus(true);
+    text_->setMinimumSize(theme().grid() * 52, theme().grid() * 16);
+    text_->installEventFilter(this);
+    start_->setProperty("accent", true);
+    layout->addWidget(text_);
+    layout->addWidget(start_, 0, Qt::AlignRight);
+    connect(start_, &QPushButton::clicked, this, &PromptPopover::start);
+    connect(text_, &QPlainTextEdit::textChanged, this, [this] { start_->setEnabled(!text_->toPlainText().isEmpty() && session_->can(SessionAction::Configure)); });
+}
+
+void PromptPopover::open_at(QWidget* anchor) {
+    text_->setPlainText(desk_->wanted().prompt);
+    text_->selectAll();
+    place(this, anchor);
+    text_->setFocus();
+}
+
+void PromptPopover::start() {
+    if (!start_->isEnabled()) return;
+    hide();
+    desk_->change([text = text_->toPlainText()](SessionSettings& s) {
+        s.prompt = text;
+        s.preset_id.clear();
+    });
+}
+
+bool PromptPopover::eventFilter(QObject* object, QEvent* event) {
+    if (event->type() == QEvent::KeyPress) {
+        const auto* key = static_cast<QKeyEvent*>(event);
+        if ((key->key() == Qt::Key_Return || key->key() == Qt::Key_Enter) && (key->modifiers() & Qt::ControlModifier)) {
+            start();
+            return true;
+        }
+    }
+    return QFrame::eventFilter(object, event);
+}
+
+}  // namespace decodescope

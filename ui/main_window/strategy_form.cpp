@@ -1,0 +1,75 @@
+#include "ui/main_window/strategy_form.h"
+
+#include <QCheckBox>
+#include <QComboBox>
+#include <QFormLayout>
+#include <QLabel>
+#include <QSpinBox>
+#include <algorithm>
+#include <limits>
+
+namespace decodescope {
+
+StrategyForm::StrategyForm(QWidget* parent) : QWidget(parent), form_(new QFormLayout(this)), explanation_(new QLabel(this)) {
+    form_->setContentsMargins(0, 0, 0, 0);
+    explanation_->setProperty("note", true);
+    explanation_->setWordWrap(true);
+    form_->addRow(explanation_);
+}
+
+void StrategyForm::set_spec(const CacheSpec& spec) {
+    const StrategyDescriptor* strategy = find_strategy(spec.id);
+    if (strategy == nullptr) return;
+    if (id_ != spec.id) build(*strategy);
+    for (const Row& row : rows_)
+        if (const auto value = spec.parameters.find(row.name); value != spec.parameters.end()) row.write(value->second);
+}
+
+CacheSpec StrategyForm::spec() const {
+    CacheSpec spec;
+    spec.id = id_;
+    for (const Row& row : rows_) spec.parameters[row.name] = row.read();
+    return spec;
+}
+
+void StrategyForm::build(const StrategyDescriptor& strategy) {
+    id_ = strategy.id;
+    while (form_->rowCount() > 1) form_->removeRow(1);
+    rows_.clear();
+    explanation_->setText(QString::fromStdString(strategy.explanation));
+    for (const ParameterDescriptor& parameter : strategy.parameters) rows_.push_back(make_row(parameter));
+}
+
+StrategyForm::Row StrategyForm::make_row(const ParameterDescriptor& parameter) {
+    QWidget* field = nullptr;
+    Row row{parameter.name, {}, {}};
+    if (parameter.type == ParameterType::Boolean) {
+        auto* box = new QCheckBox(this);
+        row.read = [box] { return std::int64_t{box->isChecked()}; };
+        row.write = [box](std::int64_t value) { box->setChecked(value != 0); };
+        field = box;
+    } else if (parameter.type == ParameterType::Choice) {
+        auto* box = new QComboBox(this);
+        for (const std::string& choice : parameter.choices) box->addItem(QString::fromStdString(choice));
+        row.read = [box] { return std::int64_t{box->currentIndex()}; };
+        row.write = [box](std::int64_t value) { box->setCurrentIndex(static_cast<int>(value)); };
+        field = box;
+    } else {
+        auto* box = new QSpinBox(this);
+        constexpr std::int64_t kMost = std::numeric_limits<int>::max();
+        box->setRange(static_cast<int>(std::max(-kMost, std::min(parameter.minimum, parameter.default_value))), static_cast<int>(std::min(parameter.maximum, kMost)));
+        if (parameter.default_value == 0 && box->minimum() <= 0) box->setSpecialValueText(tr("chosen from the run"));
+        box->setGroupSeparatorShown(false);
+        row.read = [box] { return std::int64_t{box->value()}; };
+        row.write = [box](std::int64_t value) { box->setValue(static_cast<int>(std::min(value, kMost))); };
+        field = box;
+    }
+    row.write(parameter.default_value);
+    field->setToolTip(QString::fromStdString(parameter.help));
+    field->setAccessibleName(QString::fromStdString(parameter.name));
+    field->setAccessibleDescription(QString::fromStdString(parameter.help));
+    form_->addRow(QString::fromStdString(parameter.name), field);
+    return row;
+}
+
+}  // namespace decodescope

@@ -1,0 +1,230 @@
+#include "ui/main_window/transport_bar.h"
+
+#include <QComboBox>
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QPainter>
+#include <QPushButton>
+#include <QToolButton>
+#include <QVBoxLayout>
+
+#include "ui/main_window/preferences.h"
+#include "ui/main_window/settings_desk.h"
+#include "ui/main_window/speed_slider.h"
+#include "ui/main_window/toggle_switch.h"
+#include "ui/widgets/theme.h"
+
+namespace decodescope {
+
+namespace {
+
+const QString kOwnText = QStringLiteral("\x01own");
+const QString kOtherModel = QStringLiteral("\x01other");
+
+void select_data(QComboBox* box, const QString& data) {
+    const QSignalBlocker quiet(box);
+    box->setCurrentIndex(box->findData(data));
+}
+
+}  // namespace
+
+TransportBar::TransportBar(SessionController* session, SettingsDesk* desk, QWidget* parent) : QWidget(parent), session_(session), desk_(desk) {
+    setObjectName(QStringLiteral("transport"));
+    auto* row = new QHBoxLayout(this);
+    model_ = add_choice(*row, tr("&Model"), tr("The model that runs"), 18);
+    device_ = add_choice(*row, tr("&Device"), tr("What computes"), 17);
+    cache_ = add_choice(*row, tr("&Cache"), tr("How keys and values are kept; every token stays when you switch"), 20);
+    prompt_ = add_choice(*row, tr("Prom&pt"), tr("What the model goes on from"), 20);
+    row->addStretch(1);
+    build_transport(*row);
+    row->addStretch(1);
+    build_end(*row);
+    fill_models();
+    fill_devices();
+    fill_caches();
+    connect(model_, &QComboBox::activated, this, [this](int index) {
+        const QString id = model_->itemData(index).toString();
+        if (id == kOtherModel) Q_EMIT other_model_requested();
+        else desk_->change([&](SessionSettings& s) { s.model = id; });
+        show_state();
+    });
+    connect(device_, &QComboBox::activated, this, [this](int index) { desk_->change([&](SessionSettings& s) { s.backend = device_->itemData(index).toString(); }); });
+    connect(cache_, &QComboBox::activated, this, [this](int index) {
+        const QString id = cache_->itemData(index).toString();
+        if (const auto spec = parse_cache_spec(id.toStdString())) desk_->change([&](SessionSettings& s) { s.cache = *spec; });
+    });
+    connect(prompt_, &QComboBox::activated, this, [this](int index) {
+        const QString id = prompt_->itemData(index).toString();
+        const ModelPtr model = session_->model();
+        if (id == kOwnText) Q_EMIT own_text_requested();
+        else if (model)
+            for (const PromptPreset& preset : model->presets)
+                if (QString::fromStdString(preset.id) == id)
+                    desk_->change([&](SessionSettings& s) { s.preset_id = id; s.prompt = QString::fromStdString(preset.text); });
+        show_state();
+    });
+    connect(session_, &SessionController::state_changed, this, &TransportBar::show_state);
+    connect(session_, &SessionController::view_changed, this, &TransportBar::show_state);
+    connect(session_, &SessionController::steps_arrived, this, &TransportBar::show_state);
+    connect(session_, &SessionController::recording_replaced, this, [this] { fill_prompts(); show_state(); });
+    connect(session_, &SessionController::settings_changed, this, [this] { fill_prompts(); show_state(); });
+    fill_prompts();
+    apply_theme();
+    show_state();
+}
+
+QWidget* TransportBar::prompt_anchor() const { return prompt_; }
+
+QComboBox* TransportBar::add_choice(QHBoxLayout& row, const QString& title, const QString& help, int units) {
+    auto* column = new QVBoxLayout;
+    column->setSpacing(1);
+    auto* note = new QLabel(title, this);
+    note->setProperty("note", true);
+    auto* box = new QComboBox(this);
+    box->setToolTip(help);
+    box->setAccessibleName(QString(title).remove(QLatin1Char('&')));
+    box->setAccessibleDescription(help);
+    box->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
+    box->setMinimumContentsLength(6);
+    box->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Fixed);
+    note->setBuddy(box);
+    notes_.push_back(note);
+    widths_.emplace_back(box, units);
+    column->addWidget(note);
+    column->addWidget(box);
+    row.addLayout(column, units);
+    return box;
+}
+
+QPushButton* TransportBar::add_button(QHBoxLayout& row, const QString& text, const QString& name, const QString& help, void (SessionController::*slot)()) {
+    auto* button = new QPushButton(text, this);
+    button->setAccessibleName(name);
+    button->setToolTip(help);
+    button->setFocusPolicy(Qt::TabFocus);
+    connect(button, &QPushButton::clicked, session_, slot);
+    row.addWidget(button);
+    return button;
+}
+
+void TransportBar::build_transport(QHBoxLayout& row) {
+    start_ = add_button(row, QStringLiteral("|◀"), tr("To the first step"), tr("To the first step (Home). At the first step: start again with the same prompt"), &SessionController::toggle_play);
+    disconnect(start_, &QPushButton::clicked, nullptr, nullptr);
+    connect(start_, &QPushButton::clicked, this, [this] {
+        if (session_->viewed_step() > 0) session_->view_step(0);
+        else session_->reset();
+    });
+    back_ = add_button(row, QStringLiteral("◀"), tr("Step back"), tr("One step back: only the view moves (Left)"), &SessionController::step_back);
+    play_ = add_button(row, tr("▶ Play"), tr("Play or pause"), tr("Play or pause (Space)"), &SessionController::toggle_play);
+    play_->setProperty("accent", true);
+    step_ = add_button(row, tr("Step ▶|"), tr("Step"), tr("One step: shown again while the view is back, generated at the end (Right)"), &SessionController::step_forward);
+    end_ = add_button(row, tr("▶▶ End"), tr("Run to the end"), tr("Run to the end as fast as it goes (End)"), &SessionController::run_to_end);
+    auto* note = new QLabel(tr("speed"), this);
+    note->setProperty("note", true);
+    notes_.push_back(note);
+    speed_ = new SpeedSlider(this);
+    speed_->set_tokens_per_second(session_->tokens_per_second());
+    note->setBuddy(speed_);
+    connect(speed_, &SpeedSlider::speed_changed, session_, &SessionController::set_tokens_per_second);
+    row.addWidget(note);
+    row.addWidget(speed_);
+}
+
+void TransportBar::build_end(QHBoxLayout& row) {
+    race_ = new ToggleSwitch(tr("Race"), this);
+    race_->setToolTip(tr("Race: after each step the same tokens go once more through the whole model without a cache"));
+    race_->setAccessibleDescription(race_->toolTip());
+    connect(race_, &ToggleSwitch::clicked, session_, &SessionController::set_race);
+    row.addWidget(race_);
+    settings_ = new QToolButton(this);
+    settings_->setText(tr("Settings"));
+    settings_->setToolTip(tr("Sampler, seed, KV format, weights, threads, capture, length (Ctrl+,)"));
+    connect(settings_, &QToolButton::clicked, this, &TransportBar::settings_requested);
+    row.addWidget(settings_);
+    present_ = new QPushButton(tr("Present F11"), this);
+    present_->setToolTip(tr("Large type and chosen panels, for a lecture hall (F11)"));
+    connect(present_, &QPushButton::clicked, this, &TransportBar::present_requested);
+    row.addWidget(present_);
+    menu_ = new QToolButton(this);
+    menu_->setText(QStringLiteral("☰"));
+    menu_->setAccessibleName(tr("Menu"));
+    menu_->setToolTip(tr("Menu (F10)"));
+    menu_->setPopupMode(QToolButton::InstantPopup);
+    row.addWidget(menu_);
+}
+
+void TransportBar::apply_theme() {
+    const int grid = theme().grid();
+    layout()->setContentsMargins(grid * 2, grid, grid * 2, grid);
+    layout()->setSpacing(grid);
+    for (const auto& [box, units] : widths_) {
+        box->setMinimumWidth(grid * units / 2);
+        box->setMaximumWidth(grid * units);
+    }
+    speed_->setMinimumWidth(grid * 7);
+    speed_->setMaximumWidth(grid * 15);
+    race_->updateGeometry();
+}
+
+void TransportBar::fill_models() {
+    for (const ModelInfo& info : known_models()) {
+        model_->addItem(QString::fromStdString(info.title), QString::fromStdString(info.spec));
+        model_->setItemData(model_->count() - 1, QString::fromStdString(info.description), Qt::ToolTipRole);
+    }
+    model_->addItem(tr("Model folder…"), kOtherModel);
+}
+
+void TransportBar::fill_devices() {
+    for (const BackendEntry& entry : session_->registry().entries()) {
+        device_->addItem(QString::fromStdString(entry.title), QString::fromStdString(entry.id));
+        const int index = device_->count() - 1;
+        if (entry.available) continue;
+        device_->setItemData(index, QString::fromStdString(entry.reason), Qt::ToolTipRole);
+        device_->setItemData(index, 0, Qt::UserRole - 1);  // cannot be chosen; the reason is its tool tip
+    }
+}
+
+void TransportBar::fill_caches() {
+    for (const StrategyDescriptor& strategy : strategy_catalogue()) {
+        cache_->addItem(QString::fromStdString(strategy.title), QString::fromStdString(strategy.id));
+        cache_->setItemData(cache_->count() - 1, QString::fromStdString(strategy.explanation), Qt::ToolTipRole);
+    }
+}
+
+void TransportBar::fill_prompts() {
+    const QSignalBlocker quiet(prompt_);
+    prompt_->clear();
+    if (const ModelPtr model = session_->model())
+        for (const PromptPreset& preset : model->presets) {
+            prompt_->addItem(QString::fromStdString(preset.title), QString::fromStdString(preset.id));
+            prompt_->setItemData(prompt_->count() - 1, QString::fromStdString(preset.what), Qt::ToolTipRole);
+        }
+    prompt_->addItem(tr("Own text…"), kOwnText);
+}
+
+void TransportBar::show_state() {
+    const SessionSettings& settings = desk_->wanted();
+    const bool replay = session_->state() == SessionState::Replay;
+    if (model_->findData(settings.model) < 0) {
+        const QString name = settings.model.section(QLatin1Char('/'), -1);
+        model_->insertItem(0, name.isEmpty() ? settings.model : name, settings.model);
+    }
+    select_data(model_, settings.model);
+    select_data(device_, settings.backend);
+    select_data(cache_, QString::fromStdString(settings.cache.id));
+    select_data(prompt_, settings.preset_id.isEmpty() ? kOwnText : settings.preset_id);
+    const bool configure = session_->can(SessionAction::Configure);
+    model_->setEnabled(session_->can(SessionAction::Open));
+    device_->setEnabled(configure && !replay);
+    cache_->setEnabled(configure && !replay);
+    prompt_->setEnabled(configure && !replay);
+    start_->setEnabled(session_->viewed_step() > 0 || session_->can(SessionAction::Reset));
+    back_->setEnabled(session_->can(SessionAction::StepBack));
+    play_->setEnabled(session_->can(SessionAction::Play) || session_->can(SessionAction::Pause));
+    play_->setText(session_->playing() ? tr("❚❚ Pause") : tr("▶ Play"));
+    step_->setEnabled(session_->can(SessionAction::StepForward));
+    end_->setEnabled(session_->can(SessionAction::RunToEnd));
+    race_->setChecked(session_->race_enabled());
+    race_->setEnabled(configure && !replay);
+}
+
+}  // namespace decodescope

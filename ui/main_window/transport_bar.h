@@ -1,0 +1,57 @@
+// The top line: what runs (model, device, cache, prompt) and the transport (start, back, play, step, end, speed, race).
+#pragma once
+
+#include <QWidget>
+
+#include "ui/session/session_controller.h"
+
+class QComboBox;
+class QHBoxLayout;
+class QLabel;
+class QPushButton;
+class QToolButton;
+
+namespace decodescope {
+
+class SettingsDesk;
+class SpeedSlider;
+class ToggleSwitch;
+
+class TransportBar : public QWidget {
+    Q_OBJECT
+public:
+    TransportBar(SessionController* session, SettingsDesk* desk, QWidget* parent = nullptr);
+    void apply_theme();
+    QToolButton* menu_button() const { return menu_; }
+    QToolButton* settings_button() const { return settings_; }
+    QWidget* prompt_anchor() const;
+
+Q_SIGNALS:
+    void present_requested();
+    void settings_requested();
+    void own_text_requested();
+    void other_model_requested();
+
+private:
+    QComboBox* add_choice(QHBoxLayout& row, const QString& title, const QString& help, int units);
+    QPushButton* add_button(QHBoxLayout& row, const QString& text, const QString& name, const QString& help, void (SessionController::*slot)());
+    void build_transport(QHBoxLayout& row);
+    void build_end(QHBoxLayout& row);
+    void fill_models();
+    void fill_devices();
+    void fill_caches();
+    void fill_prompts();
+    void show_state();
+
+    SessionController* session_;
+    SettingsDesk* desk_;
+    QComboBox *model_ = nullptr, *device_ = nullptr, *cache_ = nullptr, *prompt_ = nullptr;
+    QPushButton *start_ = nullptr, *back_ = nullptr, *play_ = nullptr, *step_ = nullptr, *end_ = nullptr, *present_ = nullptr;
+    SpeedSlider* speed_ = nullptr;
+    ToggleSwitch* race_ = nullptr;
+    QToolButton *settings_ = nullptr, *menu_ = nullptr;
+    std::vector<QLabel*> notes_;
+    std::vector<std::pair<QComboBox*, int>> widths_;
+};
+
+}  // namespace decodescope
