@@ -1,1 +1,127 @@
-int main() { return 0; }
+// Puts the parts together: parses the arguments, runs the command, turns errors into the last line on stderr.
+#include <fmt/format.h>
+
+#include <csignal>
+#include <exception>
+#include <stop_token>
+#include <thread>
+
+#include "app/cli/arguments.h"
+#include "app/cli/commands.h"
+#ifdef DECODESCOPE_UI
+#include "app/gui_commands.h"
+#endif
+
+namespace decodescope {
+namespace {
+
+int fail(const Error& error, int code) {
+    std::fflush(stdout);
+    fmt::print(stderr, "decodescope: error: {}\n", error.text());
+    return code;
+}
+
+// Ctrl-C asks the work to stop, so that files are left whole; the second one ends the program at once.
+class Interrupts {
+public:
+    explicit Interrupts(std::stop_source& source) {
+        sigemptyset(&set_);
+        sigaddset(&set_, SIGINT);
+        sigaddset(&set_, SIGTERM);
+        pthread_sigmask(SIG_BLOCK, &set_, nullptr);
+        // Waits for a signal until the program ends; it owns nothing that needs an orderly end.
+        std::thread([set = set_, source]() mutable {
+            int signal = 0;
+            sigwait(&set, &signal);
+            source.request_stop();
+            sigwait(&set, &signal);
+            std::_Exit(130);
+        }).detach();
+    }
+
+private:
+    sigset_t set_;
+};
+
+std::vector<PanelListing> panels() {
+#ifdef DECODESCOPE_UI
+    return list_panels();
+#else
+    return {};
+#endif
+}
+
+Status run_without_window(const Arguments& arguments, std::stop_token stop) {
+    switch (arguments.command) {
+        case Command::Generate: return run_generate(arguments, stop);
+        case Command::Race: return run_race(arguments, stop);
+        case Command::Info: return run_info(arguments);
+        case Command::Doctor: return run_doctor(arguments, stop);
+        case Command::List: return run_list(arguments, panels());
+        case Command::Bench: {
+            auto result = run_bench(arguments, stop);
+            if (!result) return result.error();
+#ifdef DECODESCOPE_UI
+            return draw_bench(*result, arguments.output);
+#else
+            return {};
+#endif
+        }
+        case Command::Demo: {
+            auto result = run_demo(arguments, stop);
+            if (!result) return result.error();
+#ifdef DECODESCOPE_UI
+            return draw_demo(*result, arguments);
+#else
+            return {};
+#endif
+        }
+        default: break;
+    }
+    return make_error(ErrorKind::Unsupported, "this build has no window.", "Build with DECODESCOPE_UI=ON.");
+}
+
+int run(int argc, char** argv) {
+    auto outcome = parse_arguments(argc, argv);
+    if (!outcome) return fail(outcome.error(), 2);
+    if (outcome->finished) {
+        fmt::print("{}", outcome->text);
+        return 0;
+    }
+    const Arguments& arguments = outcome->arguments;
+#ifdef DECODESCOPE_UI
+    if (const Status panel = check_panel(arguments.panel); !panel) return fail(panel.error(), 2);
+    switch (arguments.command) {
+        case Command::HasDisplay: return has_display() ? 0 : 1;
+        case Command::Window:
+        case Command::Replay: {
+            auto code = show_window(arguments, argc, argv);
+            return code.ok() ? *code : fail(code.error(), 1);
+        }
+        case Command::Shot: {
+            const Status status = take_shot(arguments);
+            return status.ok() ? 0 : fail(status.error(), 1);
+        }
+        default: break;
+    }
+#else
+    if (arguments.command == Command::HasDisplay) return 1;
+#endif
+    std::stop_source source;
+    Interrupts interrupts(source);
+    const Status status = run_without_window(arguments, source.get_token());
+    return status.ok() ? 0 : fail(status.error(), 1);
+}
+
+}  // namespace
+}  // namespace decodescope
+
+int main(int argc, char** argv) {
+    // One of the two places that catch: nothing that the libraries raise may end in an abort.
+    try {
+        return decodescope::run(argc, argv);
+    } catch (const std::exception& exception) {
+        std::fprintf(stderr, "decodescope: error: %s\n", exception.what());
+        return 1;
+    }
+}

@@ -134,6 +134,15 @@ Status check_model(const std::string& spec) {
     return {};
 }
 
+// Names only; whether the backend works here is found out when it is made.
+Status check_backend(const std::string& id) {
+    for (const char* name : {"cpu", "reference", "cuda", "cuda-emulated"})
+        if (id == name) return {};
+    int device = 0;
+    if (id.rfind("cuda:", 0) == 0 && parse_number(std::string_view(id).substr(5), device) && device >= 0) return {};
+    return refuse(fmt::format("--backend: '{}' is not known.", id), "Use cpu, reference, cuda[:N] or cuda-emulated.");
+}
+
 Status check_prompt(Arguments& a, const Raw& raw) {
     const bool from_prompt = raw.prompt != nullptr && raw.prompt->count() > 0;
     const bool from_file = raw.prompt_file != nullptr && raw.prompt_file->count() > 0;
@@ -305,6 +314,7 @@ Result<ParseOutcome> parse_arguments(int argc, const char* const* argv) {
     }
     DS_RETURN_IF_ERROR(finish_values(a, raw));
     DS_RETURN_IF_ERROR(check_model(a.model));
+    DS_RETURN_IF_ERROR(check_backend(a.backend));
     DS_RETURN_IF_ERROR(check_prompt(a, raw));
     DS_RETURN_IF_ERROR(check_shot(a, raw));
     DS_RETURN_IF_ERROR(validate(a.sampler));

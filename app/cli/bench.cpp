@@ -4,7 +4,7 @@
 
 #include "app/cli/commands.h"
 #include "engine/support/numbers.h"
-#include "kernels/cpu/cpu_backend.h"
+#include "kernels/cpu/machine_rates.h"
 
 namespace decodescope {
 namespace {

@@ -8,6 +8,7 @@
 #include "engine/measure/run_facts.h"
 #include "engine/support/numbers.h"
 #include "kernels/cpu/cpu_backend.h"
+#include "kernels/cpu/machine_rates.h"
 
 namespace decodescope {
 namespace {

@@ -142,6 +142,18 @@ Result<ModelPtr> open_model(const std::string& spec, const OpenOptions& options,
                       "Give the folder with config.json and model.safetensors.");
 }
 
+Result<ModelConfig> describe_model(const std::string& spec, const OpenOptions& options) {
+    if (spec.rfind(kSyntheticPrefix, 0) == 0) {
+        auto config = synthetic_config(std::string_view(spec).substr(kSyntheticPrefix.size()));
+        if (config) config->file_type = ElementType::F16;
+        return config;
+    }
+    // A folder is mapped, not copied: opening it costs little, and what it says is then checked against its tensors.
+    auto model = open_model(spec, options, {}, {});
+    if (!model) return model.error();
+    return (*model)->config;
+}
+
 std::vector<ModelInfo> known_models() {
     std::vector<ModelInfo> out = {{"bundled", "Bundled model", "a small LLaMA that writes short stories in English and Chinese"}};
     for (ModelInfo& info : synthetic_models()) out.push_back(std::move(info));
