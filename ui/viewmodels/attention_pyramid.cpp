@@ -11,6 +11,7 @@ void AttentionPyramid::select(RecordingPtr recording, int layer, int head) {
     head_ = head;
     rows_ = 0;
     mean_rows_.clear();
+    not_captured_.clear();
     for (int level = 1; level <= kHighestLevel; ++level) merged_[static_cast<std::size_t>(level - 1)] = PooledMap(level);
 }
 
@@ -33,6 +34,10 @@ bool AttentionPyramid::advance(std::int64_t& budget) {
         cells_touched_ += cost;
         if (head_ == kMeanOfHeads) mean_rows_.push_back(scratch_);
         for (auto& map : merged_) map.append_row(scratch_);
+        if (!scratch_.empty() && scratch_[0] == kNotCaptured) {
+            if (not_captured_.empty() || not_captured_.back().end != rows_) not_captured_.push_back({rows_, rows_});
+            not_captured_.back().end = rows_ + 1;
+        }
         ++rows_;
     }
     return rows_ >= count;

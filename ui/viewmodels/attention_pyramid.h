@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "ui/viewmodels/heatmap_layout.h"
 #include "ui/viewmodels/pooled_map.h"
 
 namespace decodescope {
@@ -28,6 +29,8 @@ public:
     // One cell at full resolution.
     MapValue value(int row, int column) const;
     std::int64_t cells_touched() const { return cells_touched_; }  // since the start, for tests of cost
+    // Runs of rows that were not captured, in order.
+    const std::vector<IndexRange>& rows_not_captured() const { return not_captured_; }
 
 private:
     void encode(int row, std::vector<MapValue>& cells) const;
@@ -37,6 +40,7 @@ private:
     std::array<PooledMap, kHighestLevel> merged_ = {PooledMap(1), PooledMap(2), PooledMap(3), PooledMap(4), PooledMap(5), PooledMap(6)};
     std::vector<std::vector<MapValue>> mean_rows_;  // [rows], only for the mean
     std::vector<MapValue> scratch_;
+    std::vector<IndexRange> not_captured_;
     mutable std::int64_t cells_touched_ = 0;
 };
 

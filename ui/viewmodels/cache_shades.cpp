@@ -19,7 +19,11 @@ void CacheShades::append(Lane& lane, int position, float rms) {
     const bool known = std::isfinite(rms);
     lane.sum.push_back(lane.sum.back() + (known ? static_cast<double>(rms) : 0.0));
     lane.count.push_back(lane.count.back() + (known ? 1 : 0));
-    if (known) lane.largest = std::max(lane.largest, static_cast<double>(rms));
+    if (known) {
+        lane.largest = lane.any ? std::max(lane.largest, static_cast<double>(rms)) : rms;
+        lane.smallest = lane.any ? std::min(lane.smallest, static_cast<double>(rms)) : rms;
+        lane.any = true;
+    }
     ++values_read_;
 }
 
@@ -52,10 +56,12 @@ double CacheShades::mean(int layer, int lane, int first, int end) const {
 }
 
 float CacheShades::strength(int layer, int lane, int first, int end) const {
-    const double value = mean(layer, lane, first, end), most = largest(layer, lane);
-    if (std::isnan(value)) return std::numeric_limits<float>::quiet_NaN();
-    if (!(most > 0)) return 0.3f;
-    return static_cast<float>(0.3 + 0.7 * std::clamp(value / most, 0.0, 1.0));
+    const double value = mean(layer, lane, first, end);
+    if (std::isnan(value)) return 0.65f;
+    const Lane& values = lanes_[static_cast<std::size_t>(2 * layer + lane)];
+    const double range = values.largest - values.smallest;
+    if (!(range > 1e-6 * std::abs(values.largest))) return 0.65f;
+    return static_cast<float>(0.3 + 0.7 * std::clamp((value - values.smallest) / range, 0.0, 1.0));
 }
 
 double CacheShades::largest(int layer, int lane) const {

@@ -1,4 +1,5 @@
-// How strong each cell of the cache map is drawn: the root mean square of its row, against the largest of its lane.
+// How strong each cell of the cache map is drawn: the root mean square of its row, between the smallest and the largest of
+// its lane.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +15,7 @@ public:
     void update(const RunRecording* recording);
     // Mean RMS of positions [first, end) in a lane (0: K, 1: V); NaN where nothing was recorded. Costs the same for any range.
     double mean(int layer, int lane, int first, int end) const;
-    // 0.3 .. 1 by mean(first, end) against the largest RMS of the lane; NaN where nothing was recorded.
+    // 0.3 .. 1 by mean(first, end) from the smallest to the largest RMS of the lane, 0.65 while all are equal or none is known.
     float strength(int layer, int lane, int first, int end) const;
     double largest(int layer, int lane) const;
     int positions() const { return positions_; }
@@ -25,7 +26,8 @@ private:
     struct Lane {
         std::vector<double> sum{0.0};
         std::vector<int> count{0};
-        double largest = 0;
+        double smallest = 0, largest = 0;
+        bool any = false;
     };
     void append(Lane& lane, int position, float rms);
 

@@ -1,0 +1,271 @@
+// How the cache map is drawn. Each lane is one row of pixels, stretched to the lane's height: the cost depends on the
+// width of the view, never on how long the run is.
+#include <QPainter>
+#include <algorithm>
+#include <cmath>
+
+#include "ui/panels/cache/cache_view.h"
+#include "ui/viewmodels/format.h"
+#include "ui/widgets/painting.h"
+
+namespace decodescope {
+namespace {
+
+constexpr int kFadeMillis = 150;
+
+// First and last drawn column that belong to positions [first, end).
+std::optional<std::pair<double, double>> extent(const CacheMapLayout& layout, int first, int end) {
+    double left = 0, right = 0;
+    bool any = false;
+    for (const CacheColumn& column : layout.columns()) {
+        if (column.end <= first || column.first >= end) continue;
+        if (!any) left = column.x;
+        right = column.x + column.width - (column.merged ? 0 : 1);
+        any = true;
+    }
+    return any ? std::optional(std::pair{left, right}) : std::nullopt;
+}
+
+}  // namespace
+
+void CacheView::paintEvent(QPaintEvent*) {
+    QPainter painter(this);
+    if (!view_.facts) {
+        paint_empty(painter, QRectF(rect()), tr("Keys and values of every token appear here: layers down, positions right."), tr("Space plays, → makes one step."));
+        if (hasFocus()) paint_focus(painter, QRectF(rect()));
+        return;
+    }
+    paint_lanes(painter, layout_, frame_, devicePixelRatioF());
+    paint_selection(painter, layout_);
+    if (fading_ && fade_.elapsed() < kFadeMillis) {
+        const auto span = extent(layout_, track_.position_of(view_.first_new), filled());
+        QColor veil = theme().color(Role::Card);
+        veil.setAlphaF(1.0f - static_cast<float>(fade_.elapsed()) / kFadeMillis);
+        if (span) painter.fillRect(QRectF(span->first - 2, frame_.lanes.top() - 2, span->second - span->first + 4, layout_.content_height() + 4), veil);
+    }
+    paint_sentence(painter, frame_.sentence);
+    paint_legend_line(painter, frame_.legend);
+    if (hovered_) paint_hover(painter);
+    if (hasFocus()) paint_focus(painter, QRectF(rect()));
+}
+
+void CacheView::paint_map(QPainter& painter, const QRectF& area, double device_ratio) {
+    const Frame frame = frame_for(area);
+    CacheMapLayout layout;
+    const bool fitted = fitted_;
+    fitted_ = true;
+    lay_out(layout, frame.lanes, device_ratio);
+    fitted_ = fitted;
+    paint_lanes(painter, layout, frame, device_ratio);
+    paint_sentence(painter, frame.sentence);
+    paint_legend_line(painter, frame.legend);
+}
+
+QRgb CacheView::cell_color(int layer, int lane, const CacheColumn& column) const {
+    const Theme& t = theme();
+    const int end = std::min(column.end, filled());
+    if (column.first >= end) return t.color(Role::Reserved).rgb();
+    if (recomputes()) return t.shade(Role::Recompute, 0.22f);
+    int gone = 0;
+    if (evictions_)
+        for (int position = column.first; position < end; ++position) gone += is_evicted(position) ? 1 : 0;
+    if (gone > 0 && gone * 2 >= end - column.first) return t.color(Role::Card).rgb();
+    return t.shade(lane == 0 ? Role::K : Role::V, shades_.strength(layer, lane, column.first, end));
+}
+
+QImage CacheView::make_strips(const CacheMapLayout& layout, const QRectF& lanes, double device_ratio) const {
+    const int width = std::max(1, static_cast<int>(std::ceil(lanes.width() * device_ratio)));
+    QImage strips(width, std::max(1, 2 * layout.layers()), QImage::Format_RGB32);
+    strips.fill(theme().color(Role::Card).rgb());
+    for (int layer = 0; layer < layout.layers(); ++layer) {
+        for (int lane = 0; lane < 2; ++lane) {
+            auto* line = reinterpret_cast<QRgb*>(strips.scanLine(2 * layer + lane));
+            for (const CacheColumn& column : layout.columns()) {
+                const int from = std::max(0, static_cast<int>(std::lround((column.x - lanes.left()) * device_ratio)));
+                int to = std::min(width, static_cast<int>(std::lround((column.x + column.width - lanes.left()) * device_ratio)));
+                if (!column.merged) to -= std::max(1, static_cast<int>(std::lround(device_ratio)));
+                if (from < to) std::fill(line + from, line + to, cell_color(layer, lane, column));
+            }
+        }
+    }
+    return strips;
+}
+
+void CacheView::paint_lanes(QPainter& painter, const CacheMapLayout& layout, const Frame& frame, double device_ratio) {
+    const QImage strips = make_strips(layout, frame.lanes, device_ratio);
+    painter.save();
+    painter.setClipRect(frame.lanes.adjusted(-3, -3, 3, 3), Qt::IntersectClip);
+    painter.setRenderHint(QPainter::SmoothPixmapTransform, false);
+    for (int lane = 0; lane < strips.height() && layout.layers() > 0; ++lane) {
+        const QRectF target = layout.lane_rect(lane / 2, lane % 2);
+        painter.drawImage(QRectF(frame.lanes.left(), target.top(), strips.width() / device_ratio, target.height()), strips, QRectF(0, lane, strips.width(), 1));
+    }
+    if (evictions_) paint_evicted(painter, layout);
+    paint_just_written(painter, layout);
+    painter.restore();
+    paint_labels(painter, layout, frame);
+    paint_axis(painter, layout, frame);
+}
+
+void CacheView::paint_evicted(QPainter& painter, const CacheMapLayout& layout) const {
+    const Theme& t = theme();
+    const int now = view_.facts->index;
+    for (const CacheColumn& column : layout.columns()) {
+        if (column.first >= filled()) break;
+        const auto step = context_.recording->evicted_at(column.first, now);
+        if (!step) continue;
+        QColor ink = t.color(Role::QuietInk);
+        ink.setAlphaF(std::max(0.3f, 0.9f - 0.03f * static_cast<float>(now - *step)));
+        const QString number = QStringLiteral("%1").arg(*step);
+        for (int layer = 0; layer < layout.layers(); ++layer) {
+            for (int lane = 0; lane < 2; ++lane) {
+                const QRectF row = layout.lane_rect(layer, lane);
+                const QRectF cell(column.x, row.top(), column.width - (column.merged ? 0 : 1), row.height());
+                const bool with_number = layer == 0 && lane == 0 && cell.width() >= text_width(t.note(), number) && cell.height() >= text_height(t.note()) - 2;
+                if (with_number) paint_text(painter, cell, Qt::AlignCenter, number, t.note(), t.color(Role::QuietInk));
+                else paint_hatch(painter, cell, ink, 4);
+            }
+        }
+    }
+}
+
+void CacheView::paint_just_written(QPainter& painter, const CacheMapLayout& layout) const {
+    if (recomputes() || view_.row_limit <= view_.first_new) return;
+    const int first = track_.position_of(view_.first_new), end = track_.position_of(view_.newest_row()) + 1;
+    const auto span = extent(layout, first, end);
+    if (!span) return;
+    const double width = layout.lane_height() >= 10 ? 1.6 : 1;
+    for (int layer = 0; layer < layout.layers(); ++layer) {
+        for (int lane = 0; lane < 2; ++lane) {
+            const QRectF row = layout.lane_rect(layer, lane);
+            paint_ring(painter, QRectF(span->first, row.top(), span->second - span->first, row.height()).adjusted(0.5, 0.5, -0.5, -0.5), width);
+        }
+    }
+}
+
+void CacheView::paint_selection(QPainter& painter, const CacheMapLayout& layout) const {
+    const SelectionPoint& point = selection_->effective();
+    const int position = track_.position_of(point.position);
+    const auto span = position < 0 || point.position >= view_.row_limit ? std::nullopt : layout.span_of(position);
+    if (!span || layout.layers() == 0) return;
+    painter.save();
+    painter.setClipRect(frame_.lanes.adjusted(-4, -4, 4, 4), Qt::IntersectClip);
+    const double width = std::max(3.0, span->second - 1);
+    const QRectF column(span->first, layout.lane_rect(0, 0).top(), width, layout.content_height());
+    paint_ring(painter, column.adjusted(-1, -1, 1, 1), 1, 3);
+    const int layer = std::clamp(point.layer, 0, layout.layers() - 1);
+    const QRectF pair = layout.lane_rect(layer, 0).united(layout.lane_rect(layer, 1));
+    paint_ring(painter, QRectF(span->first, pair.top(), width, pair.height()), 2.6, 3);
+    painter.restore();
+}
+
+void CacheView::paint_labels(QPainter& painter, const CacheMapLayout& layout, const Frame& frame) const {
+    const Theme& t = theme();
+    const double height = text_height(t.note());
+    const double block = layout.layers() > 1 ? layout.lane_rect(1, 0).top() - layout.lane_rect(0, 0).top() : 2 * layout.lane_height();
+    const bool both = layout.lane_height() >= height - 4;
+    const int every = std::max(1, static_cast<int>(std::ceil((height - 2) / block)));
+    painter.save();
+    painter.setClipRect(frame.labels.adjusted(0, -4, 6, 4), Qt::IntersectClip);
+    const auto label = [&](const QRectF& row, const QString& text, Role role) {
+        const QRectF place(frame.labels.left(), row.center().y() - height / 2, frame.labels.width(), height);
+        paint_text(painter, place, Qt::AlignRight | Qt::AlignVCenter, text, t.note(), t.text(role));
+    };
+    for (int layer = 0; layer < layout.layers(); ++layer) {
+        const QRectF k = layout.lane_rect(layer, 0), v = layout.lane_rect(layer, 1);
+        if (both) {
+            label(k, QStringLiteral("L%1 K").arg(layer), Role::K);
+            label(v, QStringLiteral("V"), Role::V);
+        } else if (layer % every == 0) {
+            label(k.united(v), QStringLiteral("L%1").arg(layer), Role::QuietInk);
+        }
+    }
+    painter.restore();
+}
+
+void CacheView::paint_axis(QPainter& painter, const CacheMapLayout& layout, const Frame& frame) const {
+    const Theme& t = theme();
+    const QColor quiet = t.color(Role::QuietInk);
+    const QRectF name(frame.axis.left(), frame.axis.top(), frame.lanes.left() - frame.axis.left() - 6, frame.axis.height());
+    paint_text(painter, name, Qt::AlignRight | Qt::AlignVCenter, tr("position"), t.note(), quiet);
+    const double room = text_width(t.note(), QStringLiteral("%1").arg(column_count())) + 18;
+    double free_from = frame.lanes.left() - 1;
+    const auto tick = [&](int position) {
+        const auto span = layout.span_of(position);
+        if (!span) return;
+        const double x = span->first + span->second / 2;
+        const QString text = QStringLiteral("%1").arg(position);
+        const double half = text_width(t.note(), text) / 2 + 1;
+        if (x - half < free_from || x + half > frame.lanes.right() + 3) return;
+        painter.setPen(QPen(t.color(Role::Line), 1));
+        painter.drawLine(QPointF(x, frame.axis.top() - 1), QPointF(x, frame.axis.top() + 2));
+        paint_text(painter, QRectF(x - half, frame.axis.top() + 1, 2 * half, frame.axis.height()), Qt::AlignCenter, text, t.note(), quiet);
+        free_from = x + half + room / 2;
+    };
+    int step = 1;
+    while (layout.fit_cell() * step < room) step *= 2;
+    int last = -1;
+    for (const CacheColumn& column : layout.columns()) {
+        // In a strip the first position of a round number is the one that is named.
+        const int coarse = column.merged ? std::max(step, 64) : step;
+        const int round = (column.first + coarse - 1) / coarse * coarse;
+        if (round < column.end && round != last) tick(last = round);
+    }
+}
+
+void CacheView::paint_sentence(QPainter& painter, const QRectF& rect) const {
+    const Theme& t = theme();
+    double x = rect.left();
+    const std::int64_t before = story_.slots_before(view_), after = view_.facts->kv.capacity_tokens;
+    if (story_.kind() == CacheKind::Growing && view_.facts->kv.copied_bytes > 0 && after > 0 && rect.width() > 380) {
+        // Old buffer, arrow, new buffer: lengths in proportion, the new slots outlined.
+        const double full = 84 * t.type_scale(), height = 8, y = std::round(rect.center().y() - height / 2);
+        const double old_width = std::max(2.0, full * static_cast<double>(before) / static_cast<double>(after));
+        painter.fillRect(QRectF(x, y, old_width, height), QColor::fromRgb(t.shade(Role::K, 0.45f)));
+        x += full + 4;
+        paint_text(painter, QRectF(x, rect.top(), 16, rect.height()), Qt::AlignCenter, QStringLiteral("→"), t.body(), t.color(Role::QuietInk));
+        x += 20;
+        painter.fillRect(QRectF(x, y, old_width, height), t.color(Role::K));
+        paint_ring(painter, QRectF(x + old_width + 1, y, std::max(2.0, full - old_width - 1), height).adjusted(0.5, 0.5, -0.5, -0.5), 1.2);
+        x += full + t.grid();
+    }
+    const QColor ink = recomputes() ? t.text(Role::Recompute) : t.color(Role::Ink);
+    paint_text(painter, QRectF(x, rect.top(), rect.right() - x, rect.height()), Qt::AlignLeft | Qt::AlignVCenter, story_.sentence(view_), t.note(), ink);
+}
+
+void CacheView::paint_legend_line(QPainter& painter, const QRectF& rect) const {
+    const Theme& t = theme();
+    using Kind = LegendItem::Kind;
+    if (recomputes()) {
+        paint_legend(painter, rect, {{Kind::Fill, QColor::fromRgb(t.shade(Role::Recompute, 0.22f)), tr("computed again in this step, not kept"), 1}});
+        return;
+    }
+    std::vector<LegendItem> items = {
+        {Kind::Fill, t.color(Role::K), tr("filled K"), 9},
+        {Kind::Fill, t.color(Role::V), tr("filled V"), 9},
+        {Kind::Ring, t.color(Role::Ring), tr("just written"), 8},
+    };
+    if (column_count() > filled()) items.push_back({Kind::Outline, t.color(Role::Reserved), tr("reserved, empty"), 7});
+    if (evictions_) items.push_back({Kind::Hatch, t.color(Role::QuietInk), tr("evicted, with its step"), 6});
+    const double used = paint_legend(painter, rect, items);
+    const QString shade = tr("shade: RMS of the row, per layer");
+    const double width = text_width(t.note(), shade);
+    if (used + 2 * t.grid() + width < rect.width())
+        paint_text(painter, QRectF(rect.right() - width - 1, rect.top(), width + 1, rect.height()), Qt::AlignRight | Qt::AlignVCenter, shade, t.note(), t.color(Role::QuietInk));
+}
+
+void CacheView::paint_hover(QPainter& painter) const {
+    const QStringList lines = facts_of(*hovered_);
+    const QSizeF size = info_box_size(lines, std::min(320.0 * theme().type_scale(), width() - 8.0));
+    const auto span = layout_.span_of(hovered_->position);
+    const QRectF cell(span ? span->first : pointer_.x(), layout_.lane_rect(hovered_->layer, 0).top(), span ? span->second : 1, 2 * layout_.lane_height());
+    double x = cell.right() + 8, y = cell.top() - size.height() - 6;
+    if (x + size.width() > width() - 2) x = cell.left() - 8 - size.width();
+    if (y < 2) y = cell.bottom() + 8;
+    x = std::clamp(x, 2.0, std::max(2.0, width() - size.width() - 2));
+    y = std::clamp(y, 2.0, std::max(2.0, height() - size.height() - 2));
+    paint_ring(painter, layout_.cell_rect(hovered_->layer, hovered_->lane, hovered_->position), 1.4);
+    paint_info_box(painter, QRectF(QPointF(x, y), size), lines);
+}
+
+}  // namespace decodescope

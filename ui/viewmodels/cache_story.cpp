@@ -1,0 +1,112 @@
+#include "ui/viewmodels/cache_story.h"
+
+#include <QCoreApplication>
+#include <cmath>
+
+#include "ui/viewmodels/format.h"
+
+namespace decodescope {
+namespace {
+
+struct Words {
+    Q_DECLARE_TR_FUNCTIONS(CacheStory)
+};
+
+CacheKind kind_of(const std::string& spec) {
+    const std::string id = spec.substr(0, spec.find(':'));
+    if (id == "recompute") return CacheKind::Recompute;
+    if (id == "growing") return CacheKind::Growing;
+    if (id == "preallocated") return CacheKind::Preallocated;
+    return CacheKind::Other;
+}
+
+ExportCell number_or_nothing(float value) {
+    if (!std::isfinite(value)) return std::monostate{};
+    return static_cast<double>(value);
+}
+
+}  // namespace
+
+void CacheStory::update(const RunRecording* recording) {
+    if (recording != source_) {
+        source_ = recording;
+        copied_.clear();
+        kind_ = recording == nullptr ? CacheKind::None : kind_of(recording->facts().cache_spec);
+    }
+    const int count = recording == nullptr ? 0 : recording->step_count();
+    for (int step = static_cast<int>(copied_.size()); step < count; ++step) {
+        const auto facts = recording->step(step);
+        copied_.push_back((copied_.empty() ? 0 : copied_.back()) + (facts ? facts->kv.copied_bytes : 0));
+    }
+}
+
+std::int64_t CacheStory::copied_bytes(int step) const {
+    if (copied_.empty() || step < 0) return 0;
+    return copied_[std::min(static_cast<std::size_t>(step), copied_.size() - 1)];
+}
+
+QString CacheStory::facts_line(const ViewedStep& view) const {
+    if (!view.facts) return {};
+    const KvFacts& kv = view.facts->kv;
+    if (kind_ == CacheKind::Recompute) return Words::tr("0 slots · nothing is kept [measured]");
+    return Words::tr("%1 of %2 slots · %3 used · %4 reserved [measured]")
+        .arg(format_count(kv.tokens_stored), format_count(kv.capacity_tokens), format_bytes(kv.used_bytes), format_bytes(kv.reserved_bytes));
+}
+
+std::int64_t CacheStory::slots_before(const ViewedStep& view) const {
+    if (!view.facts) return 0;
+    const KvFacts& kv = view.facts->kv;
+    return kv.copied_bytes > 0 ? kv.tokens_stored - kv.rows_written : kv.capacity_tokens;
+}
+
+QString CacheStory::sentence(const ViewedStep& view) const {
+    if (!view.facts) return {};
+    const KvFacts& kv = view.facts->kv;
+    const QString total = format_bytes(copied_bytes(view.facts->index));
+    switch (kind_) {
+        case CacheKind::None: return {};
+        case CacheKind::Recompute:
+            return Words::tr("no cache: all %1 tokens are computed again each step, and nothing is kept").arg(format_count(kv.tokens_seen));
+        case CacheKind::Growing:
+            if (kv.copied_bytes > 0)
+                return Words::tr("grown by copying: %1 moved in this step, %2 in all · old and new together %3 [measured]")
+                    .arg(format_bytes(kv.copied_bytes), total, format_bytes(kv.peak_bytes));
+            return Words::tr("nothing copied in this step · %1 copied in all [measured]").arg(total);
+        case CacheKind::Preallocated: {
+            const std::int64_t empty = kv.capacity_tokens - kv.tokens_stored;
+            if (empty <= 0) return Words::tr("set aside at the start, and full now: room for %1 tokens").arg(format_count(kv.capacity_tokens));
+            return Words::tr("set aside at the start: room for %1 tokens, %2 still empty · nothing is ever copied")
+                .arg(format_count(kv.capacity_tokens), format_count(empty));
+        }
+        case CacheKind::Other:
+            if (kv.tokens_stored < kv.tokens_seen)
+                return Words::tr("%1 of %2 tokens are kept; the others have left the cache").arg(format_count(kv.tokens_stored), format_count(kv.tokens_seen));
+            return Words::tr("all %1 tokens are kept").arg(format_count(kv.tokens_stored));
+    }
+    return {};
+}
+
+ExportTable cache_table(const RunRecording& recording, int step) {
+    ExportTable table;
+    table.title = "KV cache";
+    table.columns = {"layer", "position", "token", "text", "state", "written_in_step", "evicted_in_step", "k_rms", "v_rms"};
+    const ViewedStep view = viewed_step(&recording, step);
+    TokenTrack track;
+    track.update(&recording);
+    const bool keeps = kind_of(recording.facts().cache_spec) != CacheKind::Recompute;
+    for (int layer = 0; layer < recording.facts().config.layers; ++layer) {
+        for (int position = 0; position < track.positions(); ++position) {
+            const int row = track.row_of(position);
+            if (row < 0 || row >= view.row_limit) continue;
+            const TokenRow& token = recording.row(row);
+            const auto evicted = recording.evicted_at(position, step);
+            const char* state = !keeps ? "not kept" : evicted ? "evicted" : row >= view.first_new ? "just written" : "stored";
+            table.rows.push_back({std::int64_t{layer}, std::int64_t{position}, std::int64_t{token.token}, recording.row_display(row), std::string(state),
+                                  std::int64_t{token.step}, evicted ? ExportCell(std::int64_t{*evicted}) : ExportCell(), number_or_nothing(recording.k_rms(row, layer)),
+                                  number_or_nothing(recording.v_rms(row, layer))});
+        }
+    }
+    return table;
+}
+
+}  // namespace decodescope

@@ -1,0 +1,38 @@
+// What the cache of a run is and costs as of a step, in numbers and words; the same words on screen and in exports.
+#pragma once
+
+#include <QString>
+#include <cstdint>
+#include <vector>
+
+#include "ui/viewmodels/export_table.h"
+#include "ui/viewmodels/viewed_step.h"
+
+namespace decodescope {
+
+enum class CacheKind { None, Recompute, Growing, Preallocated, Other };
+
+class CacheStory {
+public:
+    // Takes over steps that were appended since the last call; another recording starts anew.
+    void update(const RunRecording* recording);
+    CacheKind kind() const { return kind_; }
+    // Bytes copied by all steps up to and including this one.
+    std::int64_t copied_bytes(int step) const;
+    // "21 of 64 slots · 63.0 KiB used · 192 KiB reserved [measured]"
+    QString facts_line(const ViewedStep& view) const;
+    // One sentence on what the strategy did in this step: the copy, the reserve, or that nothing is kept.
+    QString sentence(const ViewedStep& view) const;
+    // Slots before and after the copy of a growing step; equal when nothing was copied.
+    std::int64_t slots_before(const ViewedStep& view) const;
+
+private:
+    const RunRecording* source_ = nullptr;
+    CacheKind kind_ = CacheKind::None;
+    std::vector<std::int64_t> copied_;  // [steps], running sum
+};
+
+// One row per layer and position as of a step: layer, position, token, state, step in which it was written, K RMS, V RMS.
+ExportTable cache_table(const RunRecording& recording, int step);
+
+}  // namespace decodescope
