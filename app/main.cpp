@@ -95,8 +95,8 @@ int run(int argc, char** argv) {
         case Command::HasDisplay: return has_display() ? 0 : 1;
         case Command::Window:
         case Command::Replay: {
-            auto code = show_window(arguments, argc, argv);
-            return code.ok() ? *code : fail(code.error(), 1);
+            const Status status = show_window(arguments, argc, argv);
+            return status.ok() ? 0 : fail(status.error(), 1);
         }
         case Command::Shot: {
             const Status status = take_shot(arguments);

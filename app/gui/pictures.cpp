@@ -27,8 +27,10 @@ constexpr int kPatienceMillis = 120000;  // for loading and stepping, on a slow 
 // An application that draws without a display, for as long as it is needed; an existing one is used as it is.
 class OffscreenApplication {
 public:
-    OffscreenApplication() {
+    explicit OffscreenApplication(double scale = 1.0) {
         if (QCoreApplication::instance() != nullptr) return;
+        // Widgets that keep images of themselves make them as fine as the picture will be.
+        if (scale != 1.0) qputenv("QT_SCALE_FACTOR", QByteArray::number(scale));
         qputenv("QT_QPA_PLATFORM", "offscreen");
         static int count = 1;
         static char name[] = "decodescope";
@@ -141,14 +143,14 @@ Status run_steps(Shell& shell, const ShotRequest& request) {
 }  // namespace
 
 Status shot(const ShotRequest& request) {
-    OffscreenApplication application;
+    OffscreenApplication application(request.scale);
     Shell shell(shot_options(request));
     DS_RETURN_IF_ERROR(run_steps(shell, request));
     return draw_window(shell, request);
 }
 
 Status write_window_picture(RecordingPtr recording, const ShotRequest& request) {
-    OffscreenApplication application;
+    OffscreenApplication application(request.scale);
     QTemporaryFile file(QDir::temp().filePath(QStringLiteral("decodescope-XXXXXX.dscope")));
     if (!file.open()) return make_error(ErrorKind::File, "Cannot make a temporary file: " + file.errorString().toStdString() + ".");
     file.close();

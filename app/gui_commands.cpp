@@ -1,0 +1,84 @@
+#include "app/gui_commands.h"
+
+#include <fmt/format.h>
+
+#include "app/gui/window_run.h"
+#include "engine/model/model.h"
+
+namespace decodescope {
+namespace {
+
+WindowArguments window_arguments(const Arguments& arguments) {
+    WindowArguments window;
+    window.registry = make_backend_registry();
+    window.resource_folder = find_resources();
+    window.model = arguments.model;
+    window.backend = arguments.backend;
+    window.threads = arguments.threads;
+    window.caches = arguments.caches;
+    window.language = arguments.language;
+    window.theme = arguments.theme;
+    return window;
+}
+
+ShotRequest shot_request(const Arguments& arguments) {
+    ShotRequest request;
+    request.output = arguments.output;
+    request.width = arguments.width;
+    request.height = arguments.height;
+    request.scale = arguments.scale;
+    if (!arguments.theme.empty()) request.theme = arguments.theme;
+    if (!arguments.language.empty()) request.language = arguments.language;
+    request.steps = arguments.steps;
+    request.panel = arguments.panel;
+    request.model = arguments.model;
+    request.backend = arguments.backend;
+    request.threads = arguments.threads;
+    request.caches = arguments.caches;
+    request.registry = make_backend_registry();
+    request.resource_folder = find_resources();
+    return request;
+}
+
+}  // namespace
+
+std::vector<PanelListing> list_panels() {
+    std::vector<PanelListing> list;
+    for (const PanelInfo& panel : panel_infos()) list.push_back({panel.id, panel.title, panel.help});
+    return list;
+}
+
+Status check_panel(const std::string& id) {
+    if (id.empty()) return {};
+    std::string known;
+    for (const PanelListing& panel : list_panels()) {
+        if (panel.id == id) return {};
+        known += (known.empty() ? "" : ", ") + panel.id;
+    }
+    return make_error(ErrorKind::Argument, fmt::format("--panel: '{}' is not known.", id), "There are: " + known + ".");
+}
+
+bool has_display() { return display_answers().ok(); }
+
+Status show_window(const Arguments& arguments, int argc, char** argv) {
+    WindowArguments window = window_arguments(arguments);
+    if (arguments.command == Command::Replay) return run_replay(argc, argv, std::move(window), arguments.recording);
+    return run_window(argc, argv, window);
+}
+
+Status take_shot(const Arguments& arguments) { return shot(shot_request(arguments)); }
+
+Status draw_bench(const SweepResult& result, const std::string& folder) { return write_sweep_charts(result, folder, "timing"); }
+
+Status draw_demo(const DemoResult& result, const Arguments& arguments) {
+    DS_RETURN_IF_ERROR(write_sweep_charts(result.sweep, arguments.output, "timing"));
+    ShotRequest request = shot_request(arguments);
+    request.output = arguments.output + "/window.png";
+    request.width = 1440;
+    request.height = 900;
+    DS_RETURN_IF_ERROR(write_window_picture(result.recording, request));
+    fmt::print("Written to {}: timing.csv, .json, .png, .svg, .pdf, run.json, run.dscope, window.png\n", arguments.output);
+    return {};
+}
+
+}  // namespace decodescope
