@@ -1,0 +1,406 @@
+// The loop: stop reasons, the end of the context, seeds, what is recorded (CC-08, CC-10, CC-14, LD-15, SP-07, TH-03).
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+
+#include <limits>
+
+#include "engine/decode/generation.h"
+#include "tests/engine/decode/session_helpers.h"
+
+namespace decodescope {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using Tokens = std::vector<std::int32_t>;
+
+const std::vector<const char*> kCaches = {"recompute", "growing", "preallocated", "preallocated:slab=true"};
+
+GenerationConfig config_of(std::int64_t new_tokens, double temperature = 0, std::uint64_t seed = 1) {
+    GenerationConfig config;
+    config.new_tokens = new_tokens;
+    config.sampler.temperature = temperature;
+    config.sampler.seed = seed;
+    return config;
+}
+
+Tokens tokens_of(const Generation& generation) { return {generation.tokens().begin(), generation.tokens().end()}; }
+
+void run_to_end(Generation& generation) {
+    for (int i = 0; i < 1000 && !generation.finished(); ++i) {
+        const Status status = generation.step({});
+        ASSERT_TRUE(status.ok()) << status.error().text();
+    }
+    ASSERT_TRUE(generation.finished());
+}
+
+Tokens generate(const LoadedModelPtr& model, const SessionConfig& session, const GenerationConfig& config, std::span<const std::int32_t> prompt) {
+    Generation generation(session_of(model, session), config, nullptr);
+    EXPECT_TRUE(generation.start(prompt, {}, {}).ok());
+    run_to_end(generation);
+    return tokens_of(generation);
+}
+
+// Logits that are all alike except for the winners.
+std::function<Status(StepOutputs&)> always(const Tokens& winners) {
+    return [winners](StepOutputs& outputs) -> Status {
+        std::fill(outputs.logits.begin(), outputs.logits.end(), -1.0f);
+        for (const auto token : winners) outputs.logits[static_cast<std::size_t>(token)] = 3.0f;
+        return {};
+    };
+}
+
+// CC-14: prompt P of a context C gives at most C - P + 1 tokens; P = C + 1 is refused with both numbers.
+TEST(Generation, CC14_ContextBoundary) {
+    ModelConfig llama = tiny_llama_config();
+    llama.context = 32;
+    for (const auto& model : {make_tiny_gpt2(), make_tiny_model(llama)}) {
+        const auto on_cpu = loaded(model);
+        for (const char* cache : kCaches) {
+            for (const std::int64_t prompt : {32, 31, 1}) {
+                SCOPED_TRACE(fmt::format("{} {} {}", model->config.name, cache, prompt));
+                Generation generation(session_of(on_cpu, session_config(cache)), config_of(0), nullptr);
+                ASSERT_TRUE(generation.start(random_tokens(prompt, 97, 1), {}, {}).ok());
+                run_to_end(generation);
+                EXPECT_EQ(generation.stop_reason(), "context_full");
+                EXPECT_EQ(generation.last_step().stop_reason, "context_full");
+                EXPECT_EQ(generation.generated_count(), 32 - prompt + 1);
+                EXPECT_EQ(generation.tokens().size(), 33u);
+                EXPECT_EQ(generation.session().tokens().size(), 32u);
+                ASSERT_TRUE(generation.step({}).ok());  // and it stays there
+                EXPECT_EQ(generation.tokens().size(), 33u);
+                generation.set_stop_reason("");
+                ASSERT_TRUE(generation.step({}).ok());
+                EXPECT_EQ(generation.stop_reason(), "context_full");
+            }
+            Generation generation(session_of(on_cpu, session_config(cache)), config_of(0), nullptr);
+            const Status status = generation.start(random_tokens(33, 97, 1), {}, {});
+            ASSERT_FALSE(status.ok());
+            EXPECT_EQ(status.error().kind, ErrorKind::Capacity);
+            EXPECT_THAT(status.error().message, HasSubstr("33"));
+            EXPECT_THAT(status.error().message, HasSubstr("32"));
+            EXPECT_EQ(generation.session().tokens().size(), 0u);
+        }
+    }
+}
+
+TEST(Generation, BeyondTheCapacityIsAnErrorWithBothNumbers) {
+    Generation generation(session_of(loaded(make_tiny_llama()), session_config("preallocated:capacity=10")), config_of(0), nullptr);
+    ASSERT_TRUE(generation.start(random_tokens(9, 97, 1), {}, {}).ok());
+    ASSERT_TRUE(generation.step({}).ok());
+    const auto before = tokens_of(generation);
+    const Status status = generation.step({});
+    ASSERT_FALSE(status.ok());
+    EXPECT_EQ(status.error().kind, ErrorKind::Capacity);
+    EXPECT_THAT(status.error().message, HasSubstr("11"));
+    EXPECT_THAT(status.error().message, HasSubstr("10"));
+    EXPECT_EQ(tokens_of(generation), before);
+    EXPECT_EQ(generation.pending_token(), before.back());
+}
+
+// CC-08: the token sampled last has not been fed.
+TEST(Generation, CC08_SeenIsPromptPlusSteps) {
+    for (const char* cache : kCaches) {
+        for (const std::int64_t steps : {0, 1, 5}) {
+            Generation generation(session_of(loaded(make_tiny_llama()), session_config(cache)), config_of(0), nullptr);
+            ASSERT_TRUE(generation.start(random_tokens(7, 97, 1), {}, {}).ok());
+            for (std::int64_t i = 0; i < steps; ++i) ASSERT_TRUE(generation.step({}).ok());
+            EXPECT_EQ(generation.session().kv_facts().tokens_seen, 7 + steps);
+            EXPECT_EQ(generation.tokens().size(), static_cast<std::size_t>(7 + steps + 1));
+            EXPECT_EQ(generation.last_step().kv.tokens_seen, 7 + steps);
+        }
+    }
+}
+
+TEST(Generation, LengthIsCounted) {
+    for (const std::int64_t n : {1, 3}) {
+        Generation generation(session_of(loaded(make_tiny_llama()), session_config("growing")), config_of(n), nullptr);
+        EXPECT_FALSE(generation.step({}).ok());  // not started
+        ASSERT_TRUE(generation.start(random_tokens(4, 97, 1), {}, {}).ok());
+        run_to_end(generation);
+        EXPECT_EQ(generation.stop_reason(), "length");
+        EXPECT_EQ(generation.generated_count(), n);
+        EXPECT_EQ(generation.session().tokens().size(), static_cast<std::size_t>(4 + n - 1));
+        ASSERT_TRUE(generation.step({}).ok());
+        EXPECT_EQ(generation.generated_count(), n);
+    }
+}
+
+TEST(Generation, StopsAtTheEndOfText) {
+    TinyOptions options;
+    options.eos = 5;
+    Probed probed(make_tiny_llama(options));
+    const Tokens prompt = {1, 5, 2};  // the end of text inside a prompt is a token like any other
+    Generation generation(session_of(probed.model, session_config("growing")), config_of(20), nullptr);
+    probed.backend->after_run = always({9});
+    ASSERT_TRUE(generation.start(prompt, {}, {}).ok());
+    ASSERT_TRUE(generation.step({}).ok());
+    probed.backend->after_run = always({5});
+    ASSERT_TRUE(generation.step({}).ok());
+    EXPECT_EQ(generation.stop_reason(), "eos");
+    EXPECT_THAT(tokens_of(generation), ElementsAre(1, 5, 2, 9, 9, 5));
+    const auto runs = probed.backend->runs;
+    ASSERT_TRUE(generation.step({}).ok());
+    EXPECT_EQ(probed.backend->runs, runs);  // its row is never computed
+    EXPECT_EQ(generation.session().kv_facts().tokens_stored, 5);
+
+    GenerationConfig on = config_of(4);
+    on.stop_at_eos = false;
+    Generation further(session_of(probed.model, session_config("growing")), on, nullptr);
+    ASSERT_TRUE(further.start(prompt, {}, {}).ok());
+    run_to_end(further);
+    EXPECT_EQ(further.stop_reason(), "length");
+    EXPECT_THAT(tokens_of(further), ElementsAre(1, 5, 2, 5, 5, 5, 5));
+}
+
+TEST(Generation, GreedyTiesGoToTheLowestId) {
+    Probed probed(make_tiny_llama());
+    probed.backend->after_run = always({31, 7, 96});
+    EXPECT_THAT(generate(probed.model, session_config("growing"), config_of(2), Tokens{1}), ElementsAre(1, 7, 7));
+}
+
+// LD-15: ids of a padded embedding are never sampled and never shown.
+TEST(Generation, LD15_PadLogitsAreNeverSampled) {
+    TinyOptions options;
+    options.sampled_vocabulary = 90;
+    Probed probed(make_tiny_llama(options));
+    probed.backend->after_run = always({95});
+    Generation generation(session_of(probed.model, session_config("growing")), config_of(12, 1.0), nullptr);
+    ASSERT_TRUE(generation.start(Tokens{1}, {}, {}).ok());
+    run_to_end(generation);
+    for (const auto token : generation.tokens()) EXPECT_LT(token, 90);
+    for (const auto& entry : generation.last_step().top) EXPECT_LT(entry.token, 90);
+}
+
+TEST(Generation, SameSeedSameRunWhateverTheCacheAndChunk) {
+    const auto model = make_tiny_llama();
+    const auto prompt = random_tokens(11, 97, 3);
+    const auto on_cpu = loaded(model);
+    const auto expected = generate(on_cpu, session_config("preallocated"), config_of(30, 1.0, 5), prompt);
+    EXPECT_EQ(expected.size(), 41u);
+    EXPECT_EQ(generate(on_cpu, session_config("preallocated"), config_of(30, 1.0, 5), prompt), expected);
+    EXPECT_NE(generate(on_cpu, session_config("preallocated"), config_of(30, 1.0, 6), prompt), expected);
+    EXPECT_EQ(generate(on_cpu, session_config("growing", "f32", 3), config_of(30, 1.0, 5), prompt), expected);
+    EXPECT_EQ(generate(on_cpu, session_config("recompute"), config_of(30, 1.0, 5), prompt), expected);
+    EXPECT_EQ(generate(loaded(model, "reference"), session_config("preallocated:slab=true"), config_of(30, 1.0, 5), prompt), expected);
+}
+
+// Switching the strategy keeps all tokens; with the same seed the run goes on as if nothing had happened.
+TEST(Generation, FeedAgainGoesOnWhereTheOtherStopped) {
+    const auto on_cpu = loaded(make_tiny_llama());
+    const auto prompt = random_tokens(6, 97, 4);
+    for (const double temperature : {0.0, 1.0}) {
+        const auto expected = generate(on_cpu, session_config("growing"), config_of(20, temperature), prompt);
+        for (const bool with_pending : {false, true}) {
+            for (const char* cache : kCaches) {
+                SCOPED_TRACE(fmt::format("{} {} {}", temperature, with_pending, cache));
+                Generation first(session_of(on_cpu, session_config("growing")), config_of(20, temperature), nullptr);
+                ASSERT_TRUE(first.start(prompt, {}, {}).ok());
+                for (int i = 0; i < 7; ++i) ASSERT_TRUE(first.step({}).ok());
+                Tokens kept = tokens_of(first);
+                if (!with_pending) kept.pop_back();
+                const auto marks = std::make_unique<bool[]>(kept.size());
+                for (std::size_t i = 0; i < kept.size(); ++i) marks[i] = i >= prompt.size();
+                Generation second(session_of(on_cpu, session_config(cache, "f32", 5)), config_of(20, temperature), nullptr);
+                ASSERT_TRUE(second.feed_again(kept, {marks.get(), kept.size()}, {}, {}).ok());
+                EXPECT_EQ(second.last_step().phase, Phase::Refeed);
+                EXPECT_EQ(second.generated_count(), with_pending ? 9 : 8);
+                run_to_end(second);
+                EXPECT_EQ(tokens_of(second), expected);
+            }
+        }
+        // A run that had ended: nothing more is sampled.
+        const auto marks = std::make_unique<bool[]>(expected.size());
+        for (std::size_t i = prompt.size(); i < expected.size(); ++i) marks[i] = true;
+        Generation again(session_of(on_cpu, session_config("preallocated")), config_of(20, temperature), nullptr);
+        ASSERT_TRUE(again.feed_again(expected, {marks.get(), expected.size()}, {}, {}).ok());
+        EXPECT_EQ(again.stop_reason(), "length");
+        EXPECT_EQ(again.pending_token(), -1);
+        EXPECT_EQ(tokens_of(again), expected);
+    }
+}
+
+// "Continue from here": the session is cut, the last token of what stays is fed again.
+TEST(Generation, ContinuesAfterTheSessionWasCut) {
+    const auto on_cpu = loaded(make_tiny_llama());
+    const auto prompt = random_tokens(6, 97, 4);
+    const auto expected = generate(on_cpu, session_config("growing"), config_of(20, 1.0), prompt);
+    for (const char* cache : kCaches) {
+        Generation generation(session_of(on_cpu, session_config(cache)), config_of(20, 1.0), nullptr);
+        ASSERT_TRUE(generation.start(prompt, {}, {}).ok());
+        run_to_end(generation);
+        ASSERT_TRUE(generation.session().truncate(9).ok());
+        const bool generated = true;
+        ASSERT_TRUE(generation.feed_again({&expected[9], 1}, {&generated, 1}, {}, {}).ok());
+        EXPECT_EQ(generation.generated_count(), 5);
+        run_to_end(generation);
+        EXPECT_EQ(tokens_of(generation), expected) << cache;
+        ASSERT_TRUE(generation.session().truncate(8).ok());
+        generation.set_stop_reason("");
+        EXPECT_FALSE(generation.step({}).ok());  // nothing to feed until it is said what
+        EXPECT_EQ(generation.tokens().size(), 8u);
+    }
+}
+
+TEST(Generation, CancelledStepCanBeTakenAgain) {
+    const auto on_cpu = loaded(make_tiny_llama());
+    const auto prompt = random_tokens(6, 97, 4);
+    const auto expected = generate(on_cpu, session_config("growing"), config_of(10, 1.0), prompt);
+    Generation generation(session_of(on_cpu, session_config("growing", "f32", 2)), config_of(10, 1.0), nullptr);
+    std::stop_source stop;
+    // Cancelled after the first chunk of the prompt: what was fed stays.
+    const Status cancelled = generation.start(prompt, [&](std::int64_t done, std::int64_t) { if (done == 4) stop.request_stop(); }, stop.get_token());
+    ASSERT_FALSE(cancelled.ok());
+    EXPECT_EQ(cancelled.error().kind, ErrorKind::Cancelled);
+    EXPECT_EQ(generation.stop_reason(), "cancelled");
+    EXPECT_EQ(generation.last_step().row_count, 4);
+    EXPECT_EQ(generation.pending_token(), -1);
+    ASSERT_TRUE(generation.start(prompt, {}, {}).ok());
+    ASSERT_TRUE(generation.step({}).ok());
+    const auto before = tokens_of(generation);
+    EXPECT_EQ(generation.step(stop.get_token()).error().kind, ErrorKind::Cancelled);
+    EXPECT_EQ(generation.stop_reason(), "cancelled");
+    EXPECT_EQ(tokens_of(generation), before);
+    EXPECT_EQ(generation.pending_token(), before.back());
+    EXPECT_EQ(generation.last_step().row_count, 1);  // still the step before
+    ASSERT_TRUE(generation.step({}).ok());
+    EXPECT_EQ(generation.stop_reason(), "");
+    run_to_end(generation);
+    EXPECT_EQ(tokens_of(generation), expected);
+}
+
+// SP-07: not a number is an error, never token 0.
+TEST(Generation, SP07_NoTokenFromNaN) {
+    Probed probed(make_tiny_llama());
+    Generation generation(session_of(probed.model, session_config("growing")), config_of(10), nullptr);
+    ASSERT_TRUE(generation.start(Tokens{3, 4}, {}, {}).ok());
+    const auto before = tokens_of(generation);
+    probed.backend->after_run = [](StepOutputs& outputs) -> Status {
+        outputs.logits[50] = std::numeric_limits<float>::quiet_NaN();
+        return {};
+    };
+    const Status status = generation.step({});
+    ASSERT_FALSE(status.ok());
+    EXPECT_EQ(status.error().kind, ErrorKind::NonFinite);
+    EXPECT_EQ(tokens_of(generation), before);
+}
+
+TEST(Generation, RefusesABadPrompt) {
+    const auto on_cpu = loaded(make_tiny_llama());
+    Generation generation(session_of(on_cpu, session_config("growing")), config_of(3), nullptr);
+    EXPECT_EQ(generation.start({}, {}, {}).error().kind, ErrorKind::Argument);
+    for (const std::int32_t bad : {-1, 97}) {
+        const Status status = generation.start(Tokens{1, bad}, {}, {});
+        ASSERT_FALSE(status.ok());
+        EXPECT_THAT(status.error().message, HasSubstr(std::to_string(bad)));
+        EXPECT_THAT(status.error().message, HasSubstr("97"));
+    }
+    Generation hot(session_of(on_cpu, session_config("growing")), config_of(3, -1.0), nullptr);
+    EXPECT_FALSE(hot.start(Tokens{1}, {}, {}).ok());
+    EXPECT_EQ(generation.session().tokens().size(), 0u);
+    const bool mark = false;
+    EXPECT_FALSE(generation.feed_again(Tokens{1, 2}, {&mark, 1}, {}, {}).ok());
+}
+
+TEST(Generation, StartsFromASessionThatHoldsThePrefix) {
+    const auto on_cpu = loaded(make_tiny_llama());
+    const auto prompt = random_tokens(9, 97, 8);
+    const auto expected = generate(on_cpu, session_config("growing"), config_of(6), prompt);
+    for (const std::size_t held : {4u, 9u}) {
+        std::shared_ptr<DecodeSession> session = session_of(on_cpu, session_config("growing"));
+        feed_all(*session, std::span(prompt).first(held), 9);
+        Generation generation(session, config_of(6), nullptr);
+        ASSERT_TRUE(generation.start(prompt, {}, {}).ok());
+        EXPECT_EQ(generation.last_step().kv.rows_written, held == 4 ? 5 : 1);  // what was cached is not counted as prefilled
+        run_to_end(generation);
+        EXPECT_EQ(tokens_of(generation), expected);
+        Generation other(session, config_of(6), nullptr);
+        EXPECT_FALSE(other.start(Tokens{1, 2, 3}, {}, {}).ok());
+    }
+}
+
+TEST(Generation, RecordsWhatHappened) {
+    const auto model = make_tiny_llama();
+    const auto prompt = random_tokens(8, 97, 9);
+    for (const char* cache : kCaches) {
+        SCOPED_TRACE(cache);
+        SessionConfig session_with = session_config(cache, "f32", 3);
+        session_with.capture_attention = true;
+        std::shared_ptr<DecodeSession> session = session_of(loaded(model), session_with);
+        auto recording = std::make_shared<RunRecording>(make_run_facts(*session, {}), RecordingLimits{});
+        GenerationConfig config = config_of(5);
+        std::vector<std::int64_t> fed;
+        config.on_pass = [&](const PassResult& pass, std::span<const std::int32_t> tokens, Phase) {
+            EXPECT_EQ(pass.rows, static_cast<std::int32_t>(tokens.size()));
+            fed.push_back(pass.rows);
+        };
+        Generation generation(session, config, recording);
+        ASSERT_TRUE(generation.start(prompt, {}, {}).ok());
+        run_to_end(generation);
+        EXPECT_THAT(fed, ElementsAre(3, 3, 2, 1, 1, 1, 1));
+        // TH-03: the whole prompt is one step, each further token another.
+        ASSERT_EQ(recording->step_count(), 5);
+        ASSERT_EQ(recording->row_count(), 12);
+        const auto prefill = recording->step(0);
+        EXPECT_EQ(prefill->phase, Phase::Prefill);
+        EXPECT_EQ(prefill->row_count, 8);
+        EXPECT_TRUE(prefill->captured);
+        const bool none = std::string(cache) == "recompute", growing = std::string(cache) == "growing";
+        const std::int64_t row = model->config.kv_bytes_per_token(ElementType::F32, ElementType::F32);
+        EXPECT_EQ(prefill->kv.rows_written, none ? 0 : 8);
+        EXPECT_EQ(prefill->kv.copied_bytes, growing ? (3 + 6) * row : 0);
+        EXPECT_EQ(prefill->kv.peak_bytes, none ? 0 : growing ? 8 * row + 6 * row / 3 : 128 * row);
+        EXPECT_EQ(prefill->memory.bytes[static_cast<std::size_t>(MemoryPurpose::KvCache)], prefill->kv.reserved_bytes);
+        Tokens all(generation.tokens().begin(), generation.tokens().end());
+        std::string text;
+        for (std::int32_t r = 0; r < 12; ++r) {
+            const TokenRow& recorded = recording->row(r);
+            EXPECT_EQ(recorded.token, all[static_cast<std::size_t>(r)]);
+            EXPECT_EQ(recorded.position, r);
+            EXPECT_EQ(recorded.step, r < 8 ? 0 : r - 7);
+            EXPECT_EQ(recorded.phase, r < 8 ? Phase::Prefill : Phase::Decode);
+            EXPECT_EQ(recorded.generated, r >= 8);
+            text += recording->row_text(r);
+            const AttentionRow attention = recording->attention(r, 1);
+            ASSERT_TRUE(attention.captured);
+            ASSERT_EQ(attention.entries, r + 1);
+            float sum = 0;
+            for (std::int32_t e = 0; e <= r; ++e) sum += attention.weight(7, e);
+            EXPECT_NEAR(sum, 1.0f, 2e-3f);
+            if (!none) {
+                auto cell = session->cell(2, r);
+                ASSERT_TRUE(cell.ok());
+                double square = 0;
+                for (const float x : cell->v) square += static_cast<double>(x) * x / 16;
+                EXPECT_NEAR(recording->v_rms(r, 2), std::sqrt(square), 1e-5);
+            }
+        }
+        EXPECT_EQ(text, model->tokenizer->decode(std::span(all).first(12)));
+        const auto last = recording->step(4);
+        EXPECT_EQ(last->stop_reason, "length");
+        EXPECT_EQ(last->sampled_token, all.back());
+        EXPECT_EQ(last->first_row, 11);
+        ASSERT_EQ(last->top.size(), 10u);
+        EXPECT_EQ(last->top.front().token, all.back());
+        EXPECT_EQ(recording->token_display(all.back()), model->tokenizer->display(all.back()));
+        EXPECT_GT(last->micros, 0);
+        EXPECT_GT(last->flops, 0);
+    }
+}
+
+TEST(Generation, RunFactsNameEverything) {
+    const auto session = session_of(loaded(make_tiny_llama()), session_config("preallocated:capacity=64", "k=f16,v=f32"));
+    const RunFacts facts = make_run_facts(*session, {});
+    EXPECT_EQ(facts.model_name, "L3");
+    EXPECT_EQ(facts.backend, "cpu");
+    EXPECT_EQ(facts.cache_spec, "preallocated:capacity=64");
+    EXPECT_EQ(facts.kv_type, "k=f16,v=f32");
+    EXPECT_EQ(facts.weights_type, "f32");
+    EXPECT_GT(facts.weight_bytes, 0);
+    EXPECT_FALSE(facts.date.empty());
+    EXPECT_FALSE(facts.stages.empty());
+    EXPECT_TRUE(facts.meaningless_text);
+}
+
+}  // namespace
+}  // namespace decodescope
