@@ -1,7 +1,7 @@
-// FLOPs and bytes from the shapes. FLOPs: matrix products only, 2 per multiply-add: 2 N per token, attention 4 L H d t for
-// a token that reads t entries (itself included), head 2 V D for every row whose logits are needed. Bytes of a step: matrix
-// weights once (a tied head once, one embedding row per token, norms and biases counted), K and V rows read, the new one
-// included, K and V row written, scales. Recompute has no KV bytes; its scratch counts as activations.
+// FLOPs and bytes from the shapes. FLOPs: matrix products only, 2 per multiply-add: 2 N per token, attention 4 L H d t
+// for a token that reads t entries (itself included), head 2 V D for every row whose logits are needed. Bytes of a step:
+// matrix weights once (a tied head once, one embedding row per token, norms and biases counted), K and V rows read, the
+// new one included, K and V row written, scales. Recompute has no KV bytes; its scratch counts as activations.
 #pragma once
 
 #include <cstdint>
@@ -20,16 +20,20 @@ struct Cost {
 };
 
 // One pass of `rows` new tokens after `past` tokens, full causal attention, logits of the last row.
-StepShape causal_shape(const ModelConfig& config, std::int64_t past, std::int64_t rows, const KvFormat& kv, bool has_cache);
+StepShape causal_shape(const ModelConfig& config, std::int64_t past, std::int64_t rows, const KvFormat& kv,
+                       bool has_cache);
 Cost step_cost(const StepProgram& program, const StepShape& shape);
-Cost cached_step_cost(const StepProgram& program, const ModelConfig& config, const KvFormat& kv, std::int64_t length);     // one token, `length` entries after it
-Cost recompute_step_cost(const StepProgram& program, const ModelConfig& config, std::int64_t length);                      // a full pass over `length` tokens
+// One token, `length` entries after it.
+Cost cached_step_cost(const StepProgram& program, const ModelConfig& config, const KvFormat& kv, std::int64_t length);
+// A full pass over `length` tokens.
+Cost recompute_step_cost(const StepProgram& program, const ModelConfig& config, std::int64_t length);
 // FLOPs of a whole run: prefill of `prompt` tokens, then new_tokens - 1 steps.
-std::int64_t cached_run_flops(const StepProgram& program, const ModelConfig& config, std::int64_t prompt, std::int64_t new_tokens);
-std::int64_t recompute_run_flops(const StepProgram& program, const ModelConfig& config, std::int64_t prompt, std::int64_t new_tokens);
+std::int64_t cached_run_flops(const StepProgram& program, const ModelConfig& config, std::int64_t prompt,
+                              std::int64_t new_tokens);
+std::int64_t recompute_run_flops(const StepProgram& program, const ModelConfig& config, std::int64_t prompt,
+                                 std::int64_t new_tokens);
 
-// time = a + b * length (+ c * length^2), fitted to the measured points by least squares on the basis that the cost model gives;
-// used for the expected curve. exponent and residual of a power law need at least six lengths.
+// time = factor * length^exponent, by least squares of the logarithms. Needs at least six lengths, else not valid.
 struct PowerLawFit {
     bool valid = false;
     double exponent = 0, factor = 0, residual = 0;  // residual: root mean square of ln(time) differences
@@ -41,9 +45,13 @@ struct CostFit {
     bool valid = false;
     double micros_per_flop = 0, micros_per_byte = 0, micros_fixed = 0;
     std::string reason;
-    double micros(const Cost& cost) const { return micros_fixed + micros_per_flop * static_cast<double>(cost.flops) + micros_per_byte * static_cast<double>(cost.bytes); }
+    double micros(const Cost& cost) const {
+        return micros_fixed + micros_per_flop * static_cast<double>(cost.flops) +
+               micros_per_byte * static_cast<double>(cost.bytes);
+    }
 };
-// Non-negative least squares over the measured (cost, micros) pairs; for the expected curve over measured points.
+// Non-negative least squares of the relative errors over the measured (cost, micros) pairs; for the expected curve over
+// measured points. Points without a positive time are left out; needs two different costs.
 CostFit fit_cost(const std::vector<Cost>& costs, const std::vector<double>& micros);
 
 }  // namespace decodescope

@@ -17,8 +17,15 @@ public:
     static Result<std::unique_ptr<RecomputeLane>> create(LoadedModelPtr model);
     virtual ~RecomputeLane() = default;
     // A full pass over all tokens; `cached` are the cached lane's logits after the same tokens.
-    virtual Result<RacePoint> compare(std::span<const std::int32_t> tokens, std::span<const float> cached_logits, double cached_micros, std::stop_token stop) = 0;
+    // RacePoint::step and captured are the caller's to fill in. The first pass of a new size is run twice: warm-up apart.
+    virtual Result<RacePoint> compare(std::span<const std::int32_t> tokens, std::span<const float> cached_logits,
+                                      double cached_micros, std::stop_token stop) = 0;
 };
+// A lane over a session of the recompute strategy; what create() makes.
+std::unique_ptr<RecomputeLane> make_recompute_lane(std::unique_ptr<DecodeSession> session);
+
+double max_abs_difference(std::span<const float> a, std::span<const float> b);  // NaN when one of them has a NaN
+std::int32_t greedy_token(std::span<const float> logits);                       // ties to the lowest id
 
 // `--recompute every|at=256,512|budget=30s`: at which lengths the recompute lane runs.
 struct RaceSchedule {

@@ -31,7 +31,9 @@ struct SweepRow {
 
 struct SpeedUp {
     std::int64_t length = 0;
-    double value = 0, low = 0, high = 0;  // recompute / cached, of medians; low and high from the extremes
+    // recompute / cached, of the medians as shown, two decimals; low and high from the extremes
+    double value = 0, low = 0, high = 0;
+    std::string cache, kv_type;  // of the cached side
 };
 
 struct OpTiming {  // --profile
@@ -44,8 +46,13 @@ struct OpTiming {  // --profile
 struct SweepResult {
     std::vector<SweepRow> rows;
     std::vector<SpeedUp> speedup;
-    struct Fit { std::string cache; PowerLawFit fit; };
+    struct Fit {
+        std::string cache;
+        PowerLawFit fit;  // of the medians of phase decode or recompute
+        std::string kv_type;
+    };
     std::vector<Fit> fits;
+    std::vector<std::string> notes;  // what was left out and why (memory)
     std::vector<OpTiming> profile;
     RunFacts run;
     bool cancelled = false;
@@ -57,8 +64,10 @@ struct SweepProgress {
     const SweepResult* partial = nullptr;
 };
 
-// One row per measured (length, cache, format) as soon as it is known; cancelled within one pass tile: what was measured is kept.
-Result<SweepResult> run_sweep(LoadedModelPtr model, const SweepRequest& request, const std::function<void(const SweepProgress&)>& progress, std::stop_token stop);
+// One row per measured (length, cache, format, phase) as soon as it is known; cancelled within one pass tile: what was
+// measured is kept. A lane that does not fit into memory at some length is left out there and noted.
+Result<SweepResult> run_sweep(LoadedModelPtr model, const SweepRequest& request,
+                              const std::function<void(const SweepProgress&)>& progress, std::stop_token stop);
 
 // CSV with the run facts in '#' lines, and JSON; locale-free.
 std::string sweep_csv(const SweepResult& result);

@@ -1,5 +1,6 @@
 // Little-endian fields in memory, whatever the machine's byte order. The reader never reads beyond its bytes, checks
-// every value where it is read, and keeps the first thing that was wrong as a sentence that names the field and both values.
+// every value where it is read, and keeps the first thing that was wrong as a sentence that names the field and both
+// values.
 #pragma once
 
 #include <bit>

@@ -10,7 +10,8 @@
 namespace decodescope {
 
 struct LedgerLine {
-    std::string purpose;        // "weights", "KV used", "KV reserved", "activations"
+    // "weights", "KV used", "KV reserved", "KV peak" (while a cache grows), "activations", "staging", "recording"
+    std::string purpose;
     std::int64_t measured_bytes = 0;
     std::int64_t derived_bytes = 0;  // -1: no formula
     std::string formula;        // "2 · L · H_kv · d · bytes · tokens"

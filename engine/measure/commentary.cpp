@@ -1,0 +1,265 @@
+#include "engine/measure/commentary.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "engine/cache/strategy_descriptor.h"
+#include "engine/measure/statistics.h"
+#include "engine/support/numbers.h"
+
+namespace decodescope {
+
+namespace {
+
+struct Pattern {
+    std::string_view id, english;
+};
+
+// Where a number may be 1, the singular is a sentence of its own (".one").
+constexpr std::array kPatterns = {
+    Pattern{"step.prefill", "Computed Q, K and V for the {0} tokens of the prompt together, in {1} layers."},
+    Pattern{"step.prefill.one", "Computed Q, K and V for the single token of the prompt, in {1} layers."},
+    Pattern{"step.computed", "Computed Q, K and V for {0} tokens in {1} layers."},
+    Pattern{"step.computed.one", "Computed Q, K and V for {0} token in {1} layers."},
+    Pattern{"step.refeed", "Fed {0} known tokens again, in {1} layers; nothing of the text changed."},
+    Pattern{"step.refeed.one", "Fed {0} known token again, in {1} layers; nothing of the text changed."},
+    Pattern{"step.recomputed", "Computed Q, K and V again for all {0} tokens in {1} layers: nothing had been kept."},
+    Pattern{"step.cache", "Read {0} cached rows per layer, wrote {1}."},
+    Pattern{"step.cache.block",
+            "Wrote {0} rows into the cache of every layer at once; none had to be read from before."},
+    Pattern{"step.cache.none", "The cache keeps nothing: no rows written, none to read in the next step."},
+    Pattern{"step.grown",
+            "The cache grew: {0} were copied into longer buffers; at the peak, old and new took {1} together."},
+    Pattern{"step.reserved", "{0} of {1} reserved rows are in use; the reserve holds {2}."},
+    Pattern{"step.evicted", "{0} positions left the cache: {1}."},
+    Pattern{"step.evicted.one", "Position {1} left the cache."},
+    Pattern{"step.without", "Without the cache: {0} tokens through every layer, {1} times the products."},
+    Pattern{"step.with", "With a cache, one token would have been enough: {0} times fewer products."},
+    Pattern{"step.time", "The pass took {0} ms."},
+    Pattern{"step.time.captured", "The pass took {0} ms, with attention captured."},
+    Pattern{"step.time.warm", "The pass took {0} ms; it used its buffers for the first time and stays out of medians."},
+    Pattern{"step.next", "Next token: {0}, with {1} % by the plain softmax."},
+    Pattern{"step.stop.length", "The run ends here: the wanted number of tokens is reached."},
+    Pattern{"step.stop.eos", "The run ends here: the model wrote its end token."},
+    Pattern{"step.stop.context", "The run ends here: the context of {0} tokens is full."},
+    Pattern{"step.stop.cancelled", "The run was stopped here."},
+    Pattern{"gain.unknown", "The recompute lane has not run yet; there is nothing to compare."},
+    Pattern{"gain.same", "This run keeps no cache: both lanes do the same work."},
+    Pattern{"gain", "{0} times faster with the cache at {1} tokens: {2} ms instead of {3} ms."},
+    Pattern{"gain.none.short",
+            "No benefit at this length: {0} times at {1} tokens ({2} ms and {3} ms), because so few tokens "
+            "are computed again almost for free."},
+    Pattern{"gain.none.memory",
+            "No benefit at this length: {0} times at {1} tokens ({2} ms and {3} ms), because reading the "
+            "weights takes most of both passes."},
+    Pattern{"gain.none.overhead",
+            "No benefit at this length: {0} times at {1} tokens ({2} ms and {3} ms), because starting a pass "
+            "costs more here than the products that the cache saves."},
+    Pattern{"agree.unknown", "There is no comparison yet."},
+    Pattern{"agree.same", "Same answer in all {0} comparisons; the largest logit difference is {1}."},
+    Pattern{"agree.tie",
+            "Same logits up to {1} in {0} comparisons, but the likeliest token changed in {2} of them: two tokens "
+            "were equally likely."},
+    Pattern{"agree.differs", "Different answer in {2} of {0} comparisons; the largest logit difference is {1}."},
+    Pattern{"agree.design",
+            "Differs by design: rows have left the cache or are stored coarsely. The largest logit difference "
+            "is {1} in {0} comparisons."},
+};
+
+// A difference beyond this is not rounding, in the scale of logits of a small model.
+constexpr double kRoundingDifference = 1e-2;
+
+std::string filled_in(std::string_view pattern, const std::vector<std::string>& args) {
+    std::string text;
+    for (std::size_t i = 0; i < pattern.size(); ++i) {
+        const bool placeholder = pattern[i] == '{' && i + 2 < pattern.size() && pattern[i + 2] == '}';
+        const auto index = static_cast<std::size_t>(placeholder ? pattern[i + 1] - '0' : 0);
+        if (placeholder && index < args.size()) {
+            text += args[index];
+            i += 2;
+        } else {
+            text += pattern[i];
+        }
+    }
+    return text;
+}
+
+Sentence sentence(std::string id, std::vector<std::string> args = {}) {
+    std::string english = filled_in(sentence_pattern(id), args);
+    return {std::move(id), std::move(args), std::move(english)};
+}
+
+std::string with_one(const char* id, std::int64_t count) { return count == 1 ? fmt::format("{}.one", id) : id; }
+std::string milliseconds(double micros) { return format_fixed(micros / 1000, 3); }
+
+bool keeps_a_cache(const RunFacts& facts) {
+    const StrategyDescriptor* strategy =
+        find_strategy(std::string_view(facts.cache_spec).substr(0, facts.cache_spec.find(':')));
+    return strategy == nullptr || strategy->has_cache;
+}
+
+bool lossy(const RunFacts& facts) {
+    const StrategyDescriptor* strategy =
+        find_strategy(std::string_view(facts.cache_spec).substr(0, facts.cache_spec.find(':')));
+    return strategy != nullptr && strategy->lossy;
+}
+
+// "0 to 11", "3", or "3, 7, 8" of few scattered ones.
+std::string positions_text(const std::vector<EvictedEntry>& evicted) {
+    std::vector<std::int32_t> positions;
+    for (const EvictedEntry& entry : evicted) positions.push_back(entry.position);
+    std::sort(positions.begin(), positions.end());
+    if (positions.size() == 1) return fmt::format("{}", positions.front());
+    const bool in_a_row = positions.back() - positions.front() + 1 == static_cast<std::int32_t>(positions.size());
+    if (in_a_row) return fmt::format("{} to {}", positions.front(), positions.back());
+    std::string text;
+    for (std::size_t i = 0; i < std::min<std::size_t>(positions.size(), 8); ++i)
+        text += fmt::format("{}{}", i == 0 ? "" : ", ", positions[i]);
+    if (positions.size() > 8) text += ", ...";
+    return text;
+}
+
+void add_computed(std::vector<Sentence>& out, const RunFacts& facts, const StepFacts& step) {
+    const std::string rows = format_grouped(step.row_count), layers = format_grouped(facts.config.layers);
+    if (!keeps_a_cache(facts) && step.phase == Phase::Decode) {
+        out.push_back(sentence("step.recomputed", {format_grouped(step.kv.tokens_seen), layers}));
+        return;
+    }
+    const char* id = step.phase == Phase::Prefill  ? "step.prefill"
+                     : step.phase == Phase::Refeed ? "step.refeed"
+                                                   : "step.computed";
+    out.push_back(sentence(with_one(id, step.row_count), {rows, layers}));
+}
+
+void add_cache(std::vector<Sentence>& out, const RunFacts& facts, const StepFacts& step) {
+    const KvFacts& kv = step.kv;
+    if (!keeps_a_cache(facts)) {
+        out.push_back(sentence("step.cache.none"));
+        return;
+    }
+    const std::int64_t read = std::max<std::int64_t>(kv.rows_read - kv.rows_written, 0);  // rows that were there before
+    if (read == 0)
+        out.push_back(sentence("step.cache.block", {format_grouped(kv.rows_written)}));
+    else
+        out.push_back(sentence("step.cache", {format_grouped(read), format_grouped(kv.rows_written)}));
+    if (kv.copied_bytes > 0)
+        out.push_back(sentence("step.grown", {format_bytes(kv.copied_bytes), format_bytes(kv.peak_bytes)}));
+    if (kv.capacity_tokens > kv.tokens_stored)
+        out.push_back(sentence("step.reserved", {format_grouped(kv.tokens_stored), format_grouped(kv.capacity_tokens),
+                                                 format_bytes(kv.reserved_bytes - kv.used_bytes)}));
+    if (!step.evicted.empty())
+        out.push_back(
+            sentence(with_one("step.evicted", static_cast<std::int64_t>(step.evicted.size())),
+                     {format_grouped(static_cast<std::int64_t>(step.evicted.size())), positions_text(step.evicted)}));
+}
+
+void add_products(std::vector<Sentence>& out, const RunFacts& facts, const StepFacts& step) {
+    const std::int64_t without = recompute_flops(facts.config, step.kv.tokens_seen);
+    if (step.phase != Phase::Decode || step.flops <= 0 || without <= 0 || step.kv.tokens_seen <= 1) return;
+    if (keeps_a_cache(facts)) {
+        const double ratio = static_cast<double>(without) / static_cast<double>(step.flops);
+        out.push_back(sentence("step.without", {format_grouped(step.kv.tokens_seen), format_fixed(ratio, 1)}));
+        return;
+    }
+    const ModelConfig& c = facts.config;
+    const std::int64_t with = 2 * c.layer_matrix_parameters() +
+                              4 * c.layers * c.heads * c.head_dim * step.kv.tokens_seen + 2 * c.vocabulary * c.hidden;
+    out.push_back(
+        sentence("step.with", {format_fixed(static_cast<double>(step.flops) / static_cast<double>(with), 1)}));
+}
+
+void add_outcome(std::vector<Sentence>& out, const RunRecording& recording, const StepFacts& step) {
+    const char* id = step.warm_up ? "step.time.warm" : step.captured ? "step.time.captured" : "step.time";
+    out.push_back(sentence(id, {milliseconds(step.micros)}));
+    if (step.sampled_token >= 0) {
+        for (const TokenProbability& entry : step.top) {
+            if (entry.token != step.sampled_token) continue;
+            out.push_back(sentence("step.next", {fmt::format("“{}”", recording.token_display(entry.token)),
+                                                 format_fixed(100.0 * static_cast<double>(entry.probability), 1)}));
+        }
+    }
+    if (step.stop_reason == "length") out.push_back(sentence("step.stop.length"));
+    if (step.stop_reason == "eos") out.push_back(sentence("step.stop.eos"));
+    if (step.stop_reason == "context_full")
+        out.push_back(sentence("step.stop.context", {format_grouped(recording.facts().config.context)}));
+    if (step.stop_reason == "cancelled") out.push_back(sentence("step.stop.cancelled"));
+}
+
+// Why a cache does not pay at this length: too little to save, the weights' way through memory, or the fixed cost.
+const char* reason_for_no_gain(const RunRecording& recording, const RacePoint& point) {
+    const RunFacts& facts = recording.facts();
+    constexpr std::int64_t kFew = 16;  // rows that a pass handles at hardly more cost than one
+    if (point.length <= kFew) return "gain.none.short";
+    const double weights_micros =
+        facts.bandwidth_gb_s > 0 ? static_cast<double>(facts.weight_bytes) / (facts.bandwidth_gb_s * 1e3) : 0;
+    return weights_micros > 0.5 * point.cached_micros ? "gain.none.memory" : "gain.none.overhead";
+}
+
+}  // namespace
+
+std::string_view sentence_pattern(std::string_view id) {
+    const auto found = std::find_if(kPatterns.begin(), kPatterns.end(), [&](const Pattern& p) { return p.id == id; });
+    DS_CHECK(found != kPatterns.end());
+    return found->english;
+}
+
+std::vector<std::string_view> sentence_ids() {
+    std::vector<std::string_view> ids;
+    for (const Pattern& pattern : kPatterns) ids.push_back(pattern.id);
+    return ids;
+}
+
+std::int64_t recompute_flops(const ModelConfig& config, std::int64_t length) {
+    return 2 * config.layer_matrix_parameters() * length +
+           2 * config.layers * config.heads * config.head_dim * length * (length + 1) +
+           2 * config.vocabulary * config.hidden;
+}
+
+std::vector<Sentence> what_happened(const RunRecording& recording, std::int32_t step) {
+    std::vector<Sentence> out;
+    if (step < 0 || step >= recording.step_count()) return out;
+    const auto facts = recording.step(step);
+    add_computed(out, recording.facts(), *facts);
+    add_cache(out, recording.facts(), *facts);
+    add_products(out, recording.facts(), *facts);
+    add_outcome(out, recording, *facts);
+    return out;
+}
+
+Sentence gain_sentence(const RunRecording& recording) {
+    if (!keeps_a_cache(recording.facts())) return sentence("gain.same");
+    const std::int32_t count = recording.race_count();
+    if (count == 0) return sentence("gain.unknown");
+    const RacePoint point = recording.race_point(count - 1);
+    // From the numbers as shown, so that text and figures never disagree.
+    const double cached = rounded(point.cached_micros / 1000, 3), recompute = rounded(point.recompute_micros / 1000, 3);
+    if (!(cached > 0) || !(recompute > 0)) return sentence("gain.unknown");
+    const double value = recompute / cached;
+    const std::vector<std::string> args = {format_fixed(value, kSpeedUpDigits), format_grouped(point.length),
+                                           format_fixed(cached, 3), format_fixed(recompute, 3)};
+    return sentence(value < kLeastGain ? reason_for_no_gain(recording, point) : "gain", args);
+}
+
+Sentence agreement_sentence(const RunRecording& recording) {
+    const std::int32_t count = recording.race_count();
+    if (count == 0) return sentence("agree.unknown");
+    double largest = 0;
+    std::int64_t changed = 0;
+    for (std::int32_t i = 0; i < count; ++i) {
+        const RacePoint point = recording.race_point(i);
+        const double difference = point.max_abs_logit_diff;
+        if (std::isnan(difference) || difference > largest) largest = difference;  // NaN stays: nothing is larger
+        changed += point.same_token ? 0 : 1;
+    }
+    const std::vector<std::string> args = {format_grouped(count), fmt::format("{:.1e}", largest),
+                                           format_grouped(changed)};
+    if (lossy(recording.facts())) return sentence("agree.design", args);
+    if (changed == 0 && std::isfinite(largest)) return sentence("agree.same", args);
+    return sentence(largest <= kRoundingDifference ? "agree.tie" : "agree.differs", args);
+}
+
+}  // namespace decodescope

@@ -1,0 +1,36 @@
+// What a step did and what the cache gains, in plain sentences with the numbers of the run. The window and the command
+// line say the same; `id` and `args` are for translation, `english` is the sentence with the arguments filled in.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "engine/trace/run_recording.h"
+
+namespace decodescope {
+
+struct Sentence {
+    std::string id;                 // "step.cache": stable, one per form of sentence
+    std::vector<std::string> args;  // in the order in which `english` uses them, already formatted and without units
+    std::string english;
+};
+
+// The English pattern of an id, with {0}, {1}, ... for the arguments: the source text of a translation.
+std::string_view sentence_pattern(std::string_view id);
+std::vector<std::string_view> sentence_ids();
+
+// In reading order: what was computed, what the cache did, what it would have cost without, time, next token.
+// Empty when there is no such step.
+std::vector<Sentence> what_happened(const RunRecording& recording, std::int32_t step);
+
+// The gain now, from the latest comparison of both lanes; below 1.05 "no benefit at this length" and why.
+Sentence gain_sentence(const RunRecording& recording);
+
+// Whether both lanes gave the same answer so far, with the largest logit difference.
+Sentence agreement_sentence(const RunRecording& recording);
+
+// Products of a full pass over `length` tokens, by the formula: 2 N T + 2 L H d T (T + 1) + 2 V D.
+std::int64_t recompute_flops(const ModelConfig& config, std::int64_t length);
+
+}  // namespace decodescope

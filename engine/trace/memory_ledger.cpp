@@ -1,0 +1,166 @@
+#include "engine/trace/memory_ledger.h"
+
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "engine/cache/kv_format.h"
+#include "engine/support/numbers.h"
+
+namespace decodescope {
+
+namespace {
+
+std::optional<std::int64_t> bytes_of_type(const std::string& name) {
+    for (const ElementType type : {ElementType::F32, ElementType::F16, ElementType::BF16, ElementType::I8})
+        if (name == element_name(type)) return static_cast<std::int64_t>(element_bytes(type));
+    return std::nullopt;
+}
+
+std::int64_t bytes_for(const MemoryFacts& memory, MemoryPurpose purpose) {
+    return memory.bytes[static_cast<std::size_t>(purpose)];
+}
+
+std::string more_or_less(std::int64_t measured, std::int64_t derived) {
+    const std::int64_t difference = measured - derived;
+    return fmt::format("{} bytes {}", format_grouped(difference < 0 ? -difference : difference),
+                       difference < 0 ? "fewer" : "more");
+}
+
+// K and V of one token in all layers; the formula is the field's when K and V have the same type.
+struct KvFormula {
+    std::int64_t bytes_per_token = -1;
+    std::string formula, filled_in;  // without "tokens"
+
+    explicit KvFormula(const RunFacts& facts) {
+        const auto format = parse_kv_format(facts.kv_type);
+        if (!format.ok()) return;
+        const ModelConfig& c = facts.config;
+        bytes_per_token = c.kv_bytes_per_token(format->k, format->v);
+        const auto k = element_bytes(format->k), v = element_bytes(format->v);
+        formula = k == v ? "2 · L · H_kv · d · bytes" : "L · H_kv · d · (bytes of K + bytes of V)";
+        filled_in = k == v ? fmt::format("2 · {} · {} · {} · {}", c.layers, c.kv_heads, c.head_dim, k)
+                           : fmt::format("{} · {} · {} · ({} + {})", c.layers, c.kv_heads, c.head_dim, k, v);
+    }
+
+    LedgerLine line(const char* purpose, std::int64_t measured, const char* count_name, std::int64_t count) const {
+        LedgerLine line;
+        line.purpose = purpose;
+        line.measured_bytes = measured;
+        line.derived_bytes = bytes_per_token < 0 ? -1 : bytes_per_token * count;
+        if (bytes_per_token < 0) return line;
+        line.formula = fmt::format("{} · {}", formula, count_name);
+        line.filled_in =
+            fmt::format("{} · {} = {}", filled_in, format_grouped(count), format_grouped(line.derived_bytes));
+        return line;
+    }
+};
+
+LedgerLine weights_line(const RunFacts& facts, const StepFacts& step) {
+    LedgerLine line;
+    line.purpose = "weights";
+    line.measured_bytes = bytes_for(step.memory, MemoryPurpose::Weights);
+    line.derived_bytes = -1;
+    const auto each = bytes_of_type(facts.weights_type);
+    const ModelConfig& c = facts.config;
+    if (!each || c.vocabulary <= 0 || c.hidden <= 0) return line;
+    const std::int64_t embeddings =
+        c.vocabulary * c.hidden * (c.tied_head ? 1 : 2) + (c.family == Family::Gpt2 ? c.context * c.hidden : 0);
+    const std::int64_t matrices = c.layer_matrix_parameters() + embeddings;
+    const std::int64_t vectors = c.parameters() - matrices;  // norms and biases, always f32
+    line.derived_bytes = matrices * *each + vectors * 4;
+    line.formula = "matrix parameters · bytes + norm and bias parameters · 4";
+    line.filled_in = fmt::format("{} · {} + {} · 4 = {}", format_grouped(matrices), *each, format_grouped(vectors),
+                                 format_grouped(line.derived_bytes));
+    if (line.measured_bytes == line.derived_bytes) return line;
+    line.gap = line.measured_bytes > line.derived_bytes
+                   ? fmt::format(
+                         "{}: the backend starts every tensor at an aligned address and may keep a second layout "
+                         "of a matrix.",
+                         more_or_less(line.measured_bytes, line.derived_bytes))
+                   : fmt::format("{}: a part of the weights is read where the file lies in memory.",
+                                 more_or_less(line.measured_bytes, line.derived_bytes));
+    return line;
+}
+
+LedgerLine used_line(const KvFormula& kv, const RunFacts& facts, const StepFacts& step) {
+    LedgerLine line = kv.line("KV used", step.kv.used_bytes, "tokens stored", step.kv.tokens_stored);
+    if (step.kv.tokens_stored == 0 && step.kv.tokens_seen > 0) {
+        line.gap =
+            "Nothing is kept without a cache: every step computes all K and V again, in scratch that counts as "
+            "activations.";
+    } else if (line.derived_bytes >= 0 && line.measured_bytes != line.derived_bytes) {
+        line.gap = fmt::format("{}: scales and padding of the storage format.",
+                               more_or_less(line.measured_bytes, line.derived_bytes));
+    } else if (step.kv.tokens_stored < step.kv.tokens_seen) {
+        line.gap = fmt::format("{} of {} tokens seen are kept; the others have left.",
+                               format_grouped(step.kv.tokens_stored), format_grouped(step.kv.tokens_seen));
+    } else if (facts.kv_type != "f32" && line.derived_bytes >= 0) {
+        line.gap = fmt::format("The format {} is the cache's own choice, whatever the weights have ({}).",
+                               facts.kv_type, facts.weights_type);
+    }
+    return line;
+}
+
+LedgerLine reserved_line(const KvFormula& kv, const StepFacts& step) {
+    LedgerLine line = kv.line("KV reserved", step.kv.reserved_bytes, "capacity", step.kv.capacity_tokens);
+    const std::int64_t free_tokens = step.kv.capacity_tokens - step.kv.tokens_stored;
+    if (free_tokens > 0)
+        line.gap = fmt::format(
+            "Room for {} more tokens is reserved and not used yet: {} bytes, {:.1f} % of it in use.",
+            format_grouped(free_tokens), format_grouped(step.kv.reserved_bytes - step.kv.used_bytes),
+            100.0 * static_cast<double>(step.kv.tokens_stored) / static_cast<double>(step.kv.capacity_tokens));
+    else if (line.derived_bytes >= 0 && line.measured_bytes != line.derived_bytes)
+        line.gap = fmt::format("{}: padding of the storage.", more_or_less(line.measured_bytes, line.derived_bytes));
+    return line;
+}
+
+// The moment at which a growing cache holds the old and the new buffer of one layer.
+std::optional<LedgerLine> peak_line(const KvFormula& kv, const RunFacts& facts, const StepFacts& step) {
+    if (step.kv.peak_bytes <= step.kv.reserved_bytes) return std::nullopt;
+    LedgerLine line;
+    line.purpose = "KV peak";
+    line.measured_bytes = step.kv.peak_bytes;
+    line.derived_bytes = -1;
+    const std::int64_t stored = step.kv.tokens_stored, layers = facts.config.layers;
+    const std::int64_t before = stored - step.kv.rows_written;
+    if (kv.bytes_per_token >= 0 && layers > 0 && step.row_count == step.kv.rows_written &&
+        step.phase == Phase::Decode) {
+        const std::int64_t layer_row = kv.bytes_per_token / layers;
+        line.derived_bytes = (layers * stored + before) * layer_row;
+        line.formula = "(L · new tokens stored + old tokens stored) · bytes of a token in one layer";
+        line.filled_in = fmt::format("({} · {} + {}) · {} = {}", layers, format_grouped(stored), format_grouped(before),
+                                     format_grouped(layer_row), format_grouped(line.derived_bytes));
+    }
+    line.gap = fmt::format(
+        "While a layer grows, its old and its new buffer live side by side; {} bytes were copied in this step.",
+        format_grouped(step.kv.copied_bytes));
+    return line;
+}
+
+LedgerLine counted_line(const char* purpose, std::int64_t bytes, std::string gap) {
+    LedgerLine line;
+    line.purpose = purpose;
+    line.measured_bytes = bytes;
+    line.derived_bytes = -1;
+    line.gap = std::move(gap);
+    return line;
+}
+
+}  // namespace
+
+std::vector<LedgerLine> memory_ledger(const RunFacts& facts, const StepFacts& step) {
+    const KvFormula kv(facts);
+    std::vector<LedgerLine> lines = {weights_line(facts, step), used_line(kv, facts, step), reserved_line(kv, step)};
+    if (auto peak = peak_line(kv, facts, step)) lines.push_back(std::move(*peak));
+    lines.push_back(counted_line(
+        "activations", bytes_for(step.memory, MemoryPurpose::Activations),
+        "Counted only: buffers for the rows of the largest pass so far, used again by every layer and step."));
+    if (const std::int64_t staging = bytes_for(step.memory, MemoryPurpose::Staging); staging > 0)
+        lines.push_back(counted_line("staging", staging, "Counted only: what is on its way to or from the device."));
+    lines.push_back(counted_line("recording", step.memory.history_bytes,
+                                 "Counted only: this history; attention is kept as f16, two bytes a weight."));
+    return lines;
+}
+
+}  // namespace decodescope

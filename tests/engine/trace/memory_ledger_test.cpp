@@ -1,0 +1,123 @@
+#include "engine/trace/memory_ledger.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/support/fake_run.h"
+
+namespace decodescope {
+namespace {
+
+const LedgerLine& line(const std::vector<LedgerLine>& lines, const std::string& purpose) {
+    for (const LedgerLine& l : lines)
+        if (l.purpose == purpose) return l;
+    ADD_FAILURE() << "no line " << purpose;
+    static const LedgerLine none;
+    return none;
+}
+
+TEST(MemoryLedger, FormulaWithTheNumbers) {
+    RunFacts facts;
+    facts.config.layers = 6;
+    facts.config.heads = 4;
+    facts.config.kv_heads = 2;
+    facts.config.head_dim = 32;
+    facts.kv_type = facts.weights_type = "f32";
+    StepFacts step;
+    step.kv.tokens_seen = step.kv.tokens_stored = step.kv.capacity_tokens = 21;
+    step.kv.used_bytes = step.kv.reserved_bytes = 64512;
+    const auto lines = memory_ledger(facts, step);
+    const LedgerLine& used = line(lines, "KV used");
+    EXPECT_EQ(used.formula, "2 · L · H_kv · d · bytes · tokens stored");
+    EXPECT_EQ(used.filled_in, "2 · 6 · 2 · 32 · 4 · 21 = 64,512");
+    EXPECT_EQ(used.derived_bytes, 64512);
+    EXPECT_EQ(used.gap, "");
+    EXPECT_EQ(line(lines, "KV reserved").gap, "");
+    facts.kv_type = "k=f16,v=f32";
+    EXPECT_EQ(line(memory_ledger(facts, step), "KV used").filled_in, "6 · 2 · 32 · (2 + 4) · 21 = 48,384");
+}
+
+TEST(MemoryLedger, ReserveOfPreallocated) {
+    FakeRunOptions options;
+    const auto recording = make_fake_run(options);
+    const auto lines = memory_ledger(recording->facts(), *recording->step(1));
+    const LedgerLine& reserved = line(lines, "KV reserved");
+    EXPECT_EQ(reserved.measured_bytes, reserved.derived_bytes);
+    EXPECT_EQ(reserved.gap, "Room for 11 more tokens is reserved and not used yet: 5,632 bytes, 65.6 % of it in use.");
+    EXPECT_EQ(line(lines, "KV used").derived_bytes, recording->step(1)->kv.used_bytes);
+}
+
+// MA-05: peak = old + new of the layer being grown, beside the steady figure.
+TEST(MemoryLedger, PeakOfGrowing) {
+    FakeRunOptions options;
+    options.cache = "growing";
+    const auto recording = make_fake_run(options);
+    const auto lines = memory_ledger(recording->facts(), *recording->step(5));
+    const LedgerLine& peak = line(lines, "KV peak");
+    EXPECT_EQ(peak.measured_bytes, peak.derived_bytes);
+    EXPECT_EQ(peak.filled_in, "(4 · 25 + 24) · 128 = 15,872");
+    EXPECT_NE(peak.gap.find("12,288 bytes were copied"), std::string::npos) << peak.gap;
+    EXPECT_EQ(line(lines, "KV reserved").gap, "");
+    for (const LedgerLine& l : memory_ledger(make_fake_run({})->facts(), *make_fake_run({})->step(5)))
+        EXPECT_NE(l.purpose, "KV peak");
+}
+
+TEST(MemoryLedger, WithoutACacheAndAfterEviction) {
+    RunFacts facts = fake_run_facts({});
+    StepFacts step;
+    step.kv.tokens_seen = 40;
+    const auto none = memory_ledger(facts, step);
+    EXPECT_EQ(line(none, "KV used").derived_bytes, 0);
+    EXPECT_NE(line(none, "KV used").gap.find("Nothing is kept"), std::string::npos);
+    FakeRunOptions options;
+    options.cache = "ring";
+    options.window = 8;
+    const auto ring = make_fake_run(options);
+    EXPECT_NE(line(memory_ledger(ring->facts(), *ring->step(4)), "KV used").gap.find("8 of 24 tokens"),
+              std::string::npos);
+}
+
+TEST(MemoryLedger, FormatIsTheCachesOwn) {
+    RunFacts facts = fake_run_facts({});
+    facts.kv_type = "f16";
+    facts.weights_type = "f32";
+    StepFacts step;
+    step.kv.tokens_seen = step.kv.tokens_stored = step.kv.capacity_tokens = 3;
+    step.kv.used_bytes = step.kv.reserved_bytes = 3 * 2 * 4 * 2 * 8 * 2;
+    const LedgerLine used = line(memory_ledger(facts, step), "KV used");
+    EXPECT_EQ(used.measured_bytes, used.derived_bytes);
+    EXPECT_NE(used.gap.find("f16"), std::string::npos);
+}
+
+TEST(MemoryLedger, WeightsByTheirFormula) {
+    RunFacts facts = fake_run_facts({});
+    facts.weights_type = "f16";
+    const ModelConfig& c = facts.config;
+    StepFacts step;
+    const std::int64_t matrices = c.layer_matrix_parameters() + c.vocabulary * c.hidden;
+    const std::int64_t vectors = (2 * c.layers + 1) * c.hidden;
+    step.memory.bytes[0] = 2 * matrices + 4 * vectors;
+    const LedgerLine exact = line(memory_ledger(facts, step), "weights");
+    EXPECT_EQ(exact.derived_bytes, exact.measured_bytes);
+    EXPECT_EQ(exact.gap, "");
+    step.memory.bytes[0] += 1234;
+    EXPECT_EQ(line(memory_ledger(facts, step), "weights").gap.rfind("1,234 bytes more", 0), 0u)
+        << line(memory_ledger(facts, step), "weights").gap;
+    facts.weights_type = "of another planet";
+    EXPECT_EQ(line(memory_ledger(facts, step), "weights").derived_bytes, -1);
+}
+
+// MA-08
+TEST(MemoryLedger, LargeNumbersStayWhole) {
+    RunFacts facts;
+    facts.config.layers = 80;
+    facts.config.heads = facts.config.kv_heads = 64;
+    facts.config.head_dim = 128;
+    facts.kv_type = "f32";
+    StepFacts step;
+    step.kv.tokens_seen = step.kv.tokens_stored = step.kv.capacity_tokens = 131072;
+    const LedgerLine used = line(memory_ledger(facts, step), "KV used");
+    EXPECT_EQ(used.filled_in, "2 · 80 · 64 · 128 · 4 · 131,072 = 687,194,767,360");
+}
+
+}  // namespace
+}  // namespace decodescope
