@@ -128,7 +128,7 @@ std::vector<ListLine> lines_for(const std::string& what, const std::vector<Panel
     if (what == "panels")
         for (const PanelListing& panel : panels) lines.push_back({panel.id, panel.title, panel.help, Json::object()});
     if (what == "backends")
-        for (const BackendEntry& entry : make_backend_registry().entries())
+        for (const BackendRegistry registry = make_backend_registry(); const BackendEntry& entry : registry.entries())
             lines.push_back({entry.id, entry.title, entry.available ? "works" : entry.reason, {{"available", entry.available}}});
     return lines;
 }

@@ -22,7 +22,8 @@ std::string environment(const char* name) {
 }
 
 Status no_display(const std::string& why) {
-    return make_error(ErrorKind::Device, "No display: " + why + ".", "The demonstration runs without one: decodescope demo -o out.");
+    return make_error(ErrorKind::Device, "No display: " + why + ".",
+                      "The demonstration runs without one: decodescope demo -o out.");
 }
 
 // Opens a connection as Qt's own plugin would, through the same library.
@@ -60,7 +61,8 @@ bool wayland_answers(std::string socket_name) {
 
 // The plugin itself may be missing, or a library that it needs.
 Status plugin_opens(const QString& name) {
-    QPluginLoader loader(QLibraryInfo::path(QLibraryInfo::PluginsPath) + QStringLiteral("/platforms/lib") + name + QStringLiteral(".so"));
+    QPluginLoader loader(QLibraryInfo::path(QLibraryInfo::PluginsPath) + QStringLiteral("/platforms/lib") + name +
+                         QStringLiteral(".so"));
     if (loader.load()) return {};
     return no_display("Qt's plugin for it cannot be opened (" + loader.errorString().toStdString() + ")");
 }
@@ -73,14 +75,16 @@ Status display_answers() {
     const std::string wayland = environment("WAYLAND_DISPLAY"), x = environment("DISPLAY");
     if (wayland.empty() && x.empty()) return no_display("neither DISPLAY nor WAYLAND_DISPLAY is set");
     if (!x.empty() && x_server_answers(x)) {
-        if (platform.empty()) setenv("QT_QPA_PLATFORM", "xcb", 1);  // the display that answered, not the one that Qt would try first
+        if (platform.empty())
+            setenv("QT_QPA_PLATFORM", "xcb", 1);  // the display that answered, not the one that Qt would try first
         return plugin_opens(QStringLiteral("qxcb"));
     }
     if (!wayland.empty() && wayland_answers(wayland)) {
         if (platform.empty()) setenv("QT_QPA_PLATFORM", "wayland", 1);
         return plugin_opens(QStringLiteral("qwayland-generic"));
     }
-    return no_display(!x.empty() ? "the X server at DISPLAY=" + x + " does not answer" : "the compositor at WAYLAND_DISPLAY=" + wayland + " does not answer");
+    return no_display(!x.empty() ? "the X server at DISPLAY=" + x + " does not answer"
+                                 : "the compositor at WAYLAND_DISPLAY=" + wayland + " does not answer");
 }
 
 }  // namespace decodescope

@@ -64,7 +64,8 @@ bool wait_for(SessionController& session, const std::function<bool()>& done, con
 Status save_picture(const QImage& image, const QString& path) {
     QSaveFile file(path);
     if (file.open(QIODevice::WriteOnly) && image.save(&file, "png") && file.commit()) return {};
-    return make_error(ErrorKind::File, "Cannot write " + path.toStdString() + ": " + file.errorString().toStdString() + ".");
+    return make_error(ErrorKind::File,
+                      "Cannot write " + path.toStdString() + ": " + file.errorString().toStdString() + ".");
 }
 
 void settle(Shell& shell) {
@@ -85,12 +86,15 @@ Status draw_window(Shell& shell, const ShotRequest& request) {
     window->show();
     if (!request.panel.empty()) {
         const QString id = QString::fromStdString(request.panel);
-        if (window->host()->find(id) == nullptr) return make_error(ErrorKind::Argument, "There is no panel named " + request.panel + ".", "decodescope list panels names them.");
+        if (window->host()->find(id) == nullptr)
+            return make_error(ErrorKind::Argument, "There is no panel named " + request.panel + ".",
+                              "decodescope list panels names them.");
         window->presentation()->set_alone(id);
     }
     window->resize(request.width, request.height);
     settle(shell);
-    const QSize pixels(static_cast<int>(std::lround(request.width * request.scale)), static_cast<int>(std::lround(request.height * request.scale)));
+    const QSize pixels(static_cast<int>(std::lround(request.width * request.scale)),
+                       static_cast<int>(std::lround(request.height * request.scale)));
     QImage image(pixels, QImage::Format_ARGB32_Premultiplied);
     if (image.isNull()) return make_error(ErrorKind::Memory, "A picture of that size does not fit into memory.");
     image.setDevicePixelRatio(request.scale);
@@ -114,7 +118,8 @@ Status run_steps(Shell& shell, const ShotRequest& request) {
     SessionController& session = *shell.session();
     std::optional<Error> error;
     QObject::connect(&session, &SessionController::message, &session, [&error](const SessionMessage& message) {
-        if (message.kind == SessionMessage::Kind::Error) error = make_error(ErrorKind::Model, message.text.toStdString(), message.hint.toStdString());
+        if (message.kind == SessionMessage::Kind::Error)
+            error = make_error(ErrorKind::Model, message.text.toStdString(), message.hint.toStdString());
     });
     OpeningRequest opening;
     opening.settings.model = QString::fromStdString(request.model);
@@ -128,10 +133,22 @@ Status run_steps(Shell& shell, const ShotRequest& request) {
     opening.tokens_per_second = 0;
     shell.open(opening);
     const auto failed = [&] { return error.has_value(); };
-    wait_for(session, [&] { return session.step_count() > 0 && (session.state() == SessionState::Ready || session.state() == SessionState::Replay); }, failed);
+    wait_for(
+        session,
+        [&] {
+            return session.step_count() > 0 &&
+                   (session.state() == SessionState::Ready || session.state() == SessionState::Replay);
+        },
+        failed);
     if (!error && session.state() == SessionState::Ready && request.steps > 0 && session.can(SessionAction::RunToEnd)) {
         session.run_to_end();
-        wait_for(session, [&] { return session.state() == SessionState::Ready && (session.step_count() > request.steps || session.finished()); }, failed);
+        wait_for(
+            session,
+            [&] {
+                return session.state() == SessionState::Ready &&
+                       (session.step_count() > request.steps || session.finished());
+            },
+            failed);
     }
     if (error) return *error;
     if (session.step_count() == 0) return make_error(ErrorKind::Model, "No step was made in two minutes.");
@@ -152,7 +169,8 @@ Status shot(const ShotRequest& request) {
 Status write_window_picture(RecordingPtr recording, const ShotRequest& request) {
     OffscreenApplication application(request.scale);
     QTemporaryFile file(QDir::temp().filePath(QStringLiteral("decodescope-XXXXXX.dscope")));
-    if (!file.open()) return make_error(ErrorKind::File, "Cannot make a temporary file: " + file.errorString().toStdString() + ".");
+    if (!file.open())
+        return make_error(ErrorKind::File, "Cannot make a temporary file: " + file.errorString().toStdString() + ".");
     file.close();
     DS_RETURN_IF_ERROR(save_recording(*recording, file.fileName().toStdString(), {}, {}));
     ShotRequest from_file = request;
@@ -170,7 +188,8 @@ Status write_sweep_charts(const SweepResult& result, const std::string& folder, 
         view.paint(painter, area);
     };
     for (const char* suffix : {".png", ".svg", ".pdf"}) {
-        const QString path = QDir(QString::fromStdString(folder)).filePath(QString::fromStdString(basename) + QLatin1String(suffix));
+        const QString path =
+            QDir(QString::fromStdString(folder)).filePath(QString::fromStdString(basename) + QLatin1String(suffix));
         DS_RETURN_IF_ERROR(write_export(item, result.run, path, ExportSize{}));
     }
     return {};

@@ -36,7 +36,8 @@ Status run_window(int argc, char** argv, const WindowArguments& arguments) {
     options.registry = arguments.registry;
     options.resource_folder = QString::fromStdString(arguments.resource_folder);
     Shell shell(std::move(options));
-    if (!arguments.language.empty() || !arguments.theme.empty()) shell.apply_preferences(fixed_preferences(arguments, shell.window()->preferences()));
+    if (!arguments.language.empty() || !arguments.theme.empty())
+        shell.apply_preferences(fixed_preferences(arguments, shell.window()->preferences()));
     OpeningRequest opening;
     opening.settings.model = QString::fromStdString(arguments.model);
     opening.settings.backend = QString::fromStdString(arguments.backend);
@@ -59,7 +60,8 @@ Status run_replay(int argc, char** argv, WindowArguments arguments, const std::s
 
 std::vector<PanelInfo> panel_infos() {
     std::vector<PanelInfo> infos;
-    for (const PanelDescriptor& panel : panel_catalogue()) infos.push_back({panel.id.toStdString(), panel.title, panel.help});
+    for (const PanelDescriptor& panel : panel_catalogue())
+        infos.push_back({panel.id.toStdString(), panel.title, panel.help});
     return infos;
 }
 

@@ -33,17 +33,17 @@ Status run_window(int argc, char** argv, const WindowArguments& arguments);
 Status run_replay(int argc, char** argv, WindowArguments arguments, const std::string& path);
 
 struct ShotRequest {
-    std::string output;                 // PNG, width·scale x height·scale pixels
+    std::string output;  // PNG, width·scale x height·scale pixels
     int width = 1280, height = 800;
     double scale = 1.0;
     std::string theme = "light", language = "en";
     int steps = 48;
-    std::string panel;                  // alone in the window; empty: the whole window
-    std::string recording;              // from a file; else `model` is run
+    std::string panel;      // alone in the window; empty: the whole window
+    std::string recording;  // from a file; else `model` is run
     std::string model = "bundled", backend = "cpu";
     int threads = 0;
     std::vector<CacheSpec> caches;
-    std::string prompt;                 // empty: the first preset of the language
+    std::string prompt;  // empty: the first preset of the language
     BackendRegistry registry;
     std::string resource_folder;
 };

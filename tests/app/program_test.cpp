@@ -161,7 +161,7 @@ TEST_F(Program, ExitCodesAndTheLastLine) {
         {"generate -p x -m /nowhere/model", 1, "/nowhere/model"},
         {"generate --tokens 999999", 1, "999999"},
         {"generate --tokens -4", 1, "-4"},
-        {"generate -p ''", 1, "empty"},
+        {"generate -p ''", 1, "no tokens"},
         {"generate -p x --trace /nowhere/t.jsonl", 1, "/nowhere/t.jsonl"},
         {"generate -p x --backend abacus", 2, "abacus"},
         {"generate -p x --backend cuda", 1, "CUDA"},
