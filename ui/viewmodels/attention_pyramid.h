@@ -47,7 +47,7 @@ private:
 // The small maps of all heads, each at most kMostSide merged rows.
 class AttentionOverview {
 public:
-    static constexpr int kMostSide = 48;
+    static constexpr int kMostSide = 96;
 
     void select(RecordingPtr recording);
     bool advance(std::int64_t& budget);

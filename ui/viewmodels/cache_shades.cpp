@@ -19,6 +19,8 @@ void CacheShades::append(Lane& lane, int position, float rms) {
     const bool known = std::isfinite(rms);
     lane.sum.push_back(lane.sum.back() + (known ? static_cast<double>(rms) : 0.0));
     lane.count.push_back(lane.count.back() + (known ? 1 : 0));
+    // Position 0 stands out in most models; it must not flatten the rest of the scale.
+    if (known && position == 1) lane.any = false;
     if (known) {
         lane.largest = lane.any ? std::max(lane.largest, static_cast<double>(rms)) : rms;
         lane.smallest = lane.any ? std::min(lane.smallest, static_cast<double>(rms)) : rms;

@@ -1,5 +1,5 @@
 // How strong each cell of the cache map is drawn: the root mean square of its row, between the smallest and the largest of
-// its lane.
+// its lane. Position 0, an outlier in most models, does not stretch the scale; it is drawn at its end.
 #pragma once
 
 #include <cstdint>

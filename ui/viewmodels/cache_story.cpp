@@ -69,7 +69,7 @@ QString CacheStory::sentence(const ViewedStep& view) const {
             return Words::tr("no cache: all %1 tokens are computed again each step, and nothing is kept").arg(format_count(kv.tokens_seen));
         case CacheKind::Growing:
             if (kv.copied_bytes > 0)
-                return Words::tr("grown by copying: %1 moved in this step, %2 in all · old and new together %3 [measured]")
+                return Words::tr("%1 copied in this step, %2 in all · peak old + new %3 [measured]")
                     .arg(format_bytes(kv.copied_bytes), total, format_bytes(kv.peak_bytes));
             return Words::tr("nothing copied in this step · %1 copied in all [measured]").arg(total);
         case CacheKind::Preallocated: {

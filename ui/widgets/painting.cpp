@@ -38,7 +38,8 @@ void paint_ring(QPainter& painter, const QRectF& rect, double width, double radi
     painter.setBrush(Qt::NoBrush);
     painter.setPen(QPen(theme().color(Role::Ring), width));
     const double out = width / 2;
-    painter.drawRoundedRect(rect.adjusted(-out, -out, out, out), radius, radius);
+    const double round = std::min(radius, std::min(rect.width(), rect.height()) / 4 + 0.5);
+    painter.drawRoundedRect(rect.adjusted(-out, -out, out, out), round, round);
     painter.restore();
 }
 
@@ -169,6 +170,8 @@ void paint_empty(QPainter& painter, const QRectF& rect, const QString& title, co
     paint_text(painter, QRectF(text.left(), text.top(), width, first + 1), flags, title, t.body(), t.color(Role::Ink));
     paint_text(painter, QRectF(text.left(), text.top() + first + gap, width, second + 1), flags, sentence, t.note(), t.color(Role::QuietInk));
 }
+
+bool focus_visible(const QWidget* widget) { return widget->hasFocus() && widget->window()->testAttribute(Qt::WA_KeyboardFocusChange); }
 
 void paint_focus(QPainter& painter, const QRectF& rect) {
     painter.save();

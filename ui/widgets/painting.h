@@ -4,6 +4,7 @@
 #include <QPainter>
 #include <QString>
 #include <QStringList>
+#include <QWidget>
 #include <array>
 #include <vector>
 
@@ -41,6 +42,8 @@ void paint_info_box(QPainter& painter, const QRectF& rect, const QStringList& li
 // An empty panel: what will appear here, and the key that makes it appear.
 void paint_empty(QPainter& painter, const QRectF& rect, const QString& title, const QString& sentence);
 
+// Whether the ring of the keyboard focus is drawn: only when the focus came by the keyboard.
+bool focus_visible(const QWidget* widget);
 // Keyboard focus of a widget that paints itself.
 void paint_focus(QPainter& painter, const QRectF& rect);
 

@@ -79,6 +79,11 @@ public:
         QProxyStyle::drawPrimitive(element, option, painter, widget);
     }
 
+    int pixelMetric(PixelMetric metric, const QStyleOption* option, const QWidget* widget) const override {
+        const bool indicator = metric == PM_IndicatorWidth || metric == PM_IndicatorHeight || metric == PM_ExclusiveIndicatorWidth || metric == PM_ExclusiveIndicatorHeight;
+        return indicator ? static_cast<int>(std::lround(14 * theme().type_scale())) : QProxyStyle::pixelMetric(metric, option, widget);
+    }
+
 private:
     void draw_indicator(PrimitiveElement element, const QStyleOption& option, QPainter& painter) const {
         const Theme& t = theme();

@@ -30,6 +30,7 @@ public:
         column->setSpacing(4);
         column->addWidget(overview_, 1);
         hint_ = make_label(tr("layers × heads: click to choose"), "note");
+        hint_->setWordWrap(true);
         role_ = make_label({}, nullptr);
         role_->setWordWrap(true);
         mean_ = make_box(tr("mean over heads"), QStringLiteral("mean-over-heads"));
@@ -63,6 +64,7 @@ public:
             made->setAccessibleName(help);
             made->setProperty("small", true);
             made->setFocusPolicy(Qt::StrongFocus);
+            if (text.size() == 1) made->setFixedWidth(static_cast<int>(26 * theme().type_scale()));
             connect(made, &QToolButton::clicked, this, action);
             row->addWidget(made);
         };

@@ -46,7 +46,7 @@ MapView::Frame MapView::frame_for(const QRectF& area) const {
     const double note = text_height(t.note()), s = t.type_scale();
     const int rows = std::max(1, view_.row_limit);
     Frame frame;
-    const double notes = area.width() >= 400 * s ? 152 * s : 50 * s;
+    const double notes = area.width() >= 430 * s ? 182 * s : 50 * s;
     const double guess = fitted_ ? std::min(area.width() - notes - 60, area.height() - 60) / rows : layout_.cell;
     frame.tokens_down = guess >= note - 4;
     const double widest = frame.tokens_down ? largest_label(rows) : text_width(t.note(), QStringLiteral("0000"));
@@ -54,17 +54,17 @@ MapView::Frame MapView::frame_for(const QRectF& area) const {
     frame.upright = frame.tokens_across && widest <= guess - 3;
     const double axis = note + 2;
     const double below = frame.tokens_across && !frame.upright ? std::ceil(widest * 0.82 + note * 0.6) : note;
-    const double left = axis + widest + 6, bottom = below + 4 + axis;
-    const double side = std::max(20.0, std::min(area.width() - left - notes - 4, area.height() - bottom - 3));
+    const double left = axis + widest + 12, bottom = below + 4 + axis;
+    const double side = std::max(20.0, std::min(area.width() - left - notes - 4, area.height() - bottom - note / 2 - 1));
     const double spare = std::max(0.0, area.width() - left - side - notes - 16);
     const double x = area.left() + left + std::floor(std::min(spare * 0.4, 80.0));
-    frame.map = QRectF(x, area.top() + 2, side, side);
+    frame.map = QRectF(x, area.top() + std::ceil(note / 2), side, side);
     frame.row_labels = QRectF(x - widest - 6, frame.map.top(), widest, side);
     frame.row_axis = QRectF(x - left, frame.map.top(), axis, side);
     frame.column_labels = QRectF(x, frame.map.bottom() + 4, side, below);
     frame.column_axis = QRectF(x, frame.map.bottom() + 4 + below, side, axis);
     const double right = frame.map.right() + (notes > 100 * s ? 28 * s : 10);
-    frame.scale = QRectF(right, frame.map.top() + 4, 13 * s, std::min(side - 8, std::max(60.0, side * 0.55)));
+    frame.scale = QRectF(right, frame.map.top() + 1, 13 * s, std::min(side - 2, std::max(60.0, side * 0.55)));
     frame.notes = notes > 100 * s ? QRectF(right, frame.scale.bottom() + note, area.right() - right, area.bottom() - frame.scale.bottom() - note) : QRectF();
     return frame;
 }
@@ -95,7 +95,7 @@ void MapView::paintEvent(QPaintEvent*) {
     QPainter painter(this);
     if (view_.row_limit == 0) {
         paint_empty(painter, QRectF(rect()), tr("What each token reads from appears here, a row per token."), tr("Space plays, → makes one step."));
-        if (hasFocus()) paint_focus(painter, QRectF(rect()));
+        if (focus_visible(this)) paint_focus(painter, QRectF(rect()));
         return;
     }
     if (cells_stale_ || cells_.devicePixelRatio() != devicePixelRatioF()) {
@@ -108,11 +108,11 @@ void MapView::paintEvent(QPaintEvent*) {
     paint_outline(painter, layout_);
     paint_row_labels(painter, layout_, frame_);
     paint_column_labels(painter, layout_, frame_);
-    paint_axes(painter, frame_);
+    paint_axes(painter, layout_, frame_);
     paint_scale(painter, frame_);
     paint_marks(painter, layout_, true);
     paint_facts(painter);
-    if (hasFocus()) paint_focus(painter, QRectF(rect()));
+    if (focus_visible(this)) paint_focus(painter, QRectF(rect()));
 }
 
 void MapView::paint_whole(QPainter& painter, const QRectF& area, double device_ratio) {
@@ -124,14 +124,14 @@ void MapView::paint_whole(QPainter& painter, const QRectF& area, double device_r
     fitted_ = fitted;
     HeatmapLayout layout = layout_;
     layout.area = frame.map;
-    layout.fit(40, device_ratio);
+    layout.fit(48, device_ratio);
     painter.drawPixmap(layout.area.topLeft(), draw_cells(layout, device_ratio));
     paint_evicted(painter, layout);
     paint_rows_not_captured(painter, layout);
     paint_outline(painter, layout);
     paint_row_labels(painter, layout, frame);
     paint_column_labels(painter, layout, frame);
-    paint_axes(painter, frame);
+    paint_axes(painter, layout, frame);
     paint_scale(painter, frame);
     paint_marks(painter, layout, false);
 }
@@ -152,9 +152,11 @@ void MapView::paint_rows_not_captured(QPainter& painter, const HeatmapLayout& la
         painter.restore();
         const QString words = context_.recording->attention_left_out(first) ? tr("not captured: byte budget") : tr("not captured");
         const double width = text_width(t.note(), words) + 10, height = text_height(t.note());
-        const double reach = layout.cell_rect(end - 1, track_.position_of(end - 1)).right() - band.left();
-        if (band.height() < height || reach < width) continue;
-        const QRectF plate(band.left() + 4, std::max(band.top(), band.bottom() - height - 4), width, height);
+        const double middle = band.top() + band.height() * (band.height() > 5 * height ? 0.7 : 0.5);
+        const auto at = layout.hit(QPointF(layout.visible_rect().left() + 1, middle - height / 2));
+        const double reach = at ? layout.cell_rect(at->row, track_.position_of(at->row)).right() - band.left() : 0;
+        if (band.height() < height || reach < width + 8) continue;
+        const QRectF plate(band.left() + std::min(12.0, (reach - width) / 2), std::round(middle - height / 2), width, height);
         painter.fillRect(plate, t.color(Role::Card));
         paint_text(painter, plate, Qt::AlignCenter, words, t.note(), t.color(Role::Ink));
     }
@@ -184,7 +186,7 @@ void MapView::paint_evicted(QPainter& painter, const HeatmapLayout& layout) cons
 void MapView::paint_outline(QPainter& painter, const HeatmapLayout& layout) const {
     painter.save();
     painter.setClipRect(layout.area.adjusted(-2, -2, 2, 2), Qt::IntersectClip);
-    painter.setRenderHint(QPainter::Antialiasing, layout.cell < 3);
+    painter.setRenderHint(QPainter::Antialiasing);
     painter.setBrush(Qt::NoBrush);
     painter.setPen(QPen(theme().color(Role::Line), 1));
     painter.drawPath(staircase(layout, track_).translated(-0.5, -0.5));
@@ -238,16 +240,21 @@ void MapView::paint_column_labels(QPainter& painter, const HeatmapLayout& layout
     }
 }
 
-void MapView::paint_axes(QPainter& painter, const Frame& frame) const {
+void MapView::paint_axes(QPainter& painter, const HeatmapLayout& layout, const Frame& frame) const {
     const Theme& t = theme();
     const QColor quiet = t.color(Role::QuietInk);
     painter.save();
-    painter.translate(frame.row_axis.left() + frame.row_axis.width() / 2, frame.row_axis.center().y());
-    painter.rotate(-90);
+    const QRectF shown = layout.visible_rect();
     const double length = frame.row_axis.height(), height = frame.row_axis.width();
+    const double middle = std::max(shown.center().y(), std::min(frame.row_axis.center().y(), frame.row_axis.top() + text_width(t.note(), tr("token being computed")) / 2));
+    painter.translate(frame.row_axis.left() + height / 2, middle);
+    painter.rotate(-90);
     paint_text(painter, QRectF(-length / 2, -height / 2, length, height), Qt::AlignCenter, tr("token being computed"), t.note(), quiet);
     painter.restore();
-    paint_text(painter, frame.column_axis, Qt::AlignCenter, tr("reads from"), t.note(), quiet);
+    const QString words = tr("reads from");
+    const double least = text_width(t.note(), words) + 4, below = frame.column_axis.top() - frame.map.bottom();
+    const QRectF place(shown.left(), shown.bottom() + below, std::max(least, shown.width()), frame.column_axis.height());
+    paint_text(painter, place, Qt::AlignCenter, words, t.note(), quiet);
 }
 
 void MapView::paint_scale(QPainter& painter, const Frame& frame) const {

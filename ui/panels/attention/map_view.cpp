@@ -19,7 +19,7 @@ namespace decodescope {
 
 // Cells per presentation: 1 to 3 ms, whatever the run. What is left is taken over by the next ones.
 constexpr std::int64_t kBudget = 2'500'000;
-constexpr double kLargestCell = 64;
+constexpr double kLargestCell = 96;
 
 MapView::MapView(Selection* selection, QWidget* parent) : QWidget(parent), selection_(selection) {
     setMouseTracking(true);

@@ -59,7 +59,7 @@ private:
     void paint_outline(QPainter& painter, const HeatmapLayout& layout) const;
     void paint_row_labels(QPainter& painter, const HeatmapLayout& layout, const Frame& frame) const;
     void paint_column_labels(QPainter& painter, const HeatmapLayout& layout, const Frame& frame) const;
-    void paint_axes(QPainter& painter, const Frame& frame) const;
+    void paint_axes(QPainter& painter, const HeatmapLayout& layout, const Frame& frame) const;
     void paint_scale(QPainter& painter, const Frame& frame) const;
     void paint_marks(QPainter& painter, const HeatmapLayout& layout, bool with_selection) const;
     void paint_facts(QPainter& painter) const;

@@ -106,7 +106,8 @@ void OverviewView::paint_grid(QPainter& painter, const QRectF& area) const {
             const QRectF cell(grid.left + head * grid.pitch(), y, grid.cell, grid.cell);
             painter.fillRect(cell, t.color(Role::Background));
             const QImage& image = images_[static_cast<std::size_t>(layer * maps_.heads() + head)];
-            painter.setRenderHint(QPainter::SmoothPixmapTransform, image.width() > grid.cell);
+            // Doubling some rows and not others would bend straight lines.
+            painter.setRenderHint(QPainter::SmoothPixmapTransform, image.width() * 1.6 > grid.cell);
             if (!image.isNull()) painter.drawImage(cell, image);
             painter.setPen(QPen(t.color(Role::Line), 1));
             painter.setBrush(Qt::NoBrush);
@@ -127,7 +128,7 @@ void OverviewView::paintEvent(QPaintEvent*) {
     const QRectF one(grid.left + point.head * grid.pitch(), y, grid.cell, grid.cell);
     const QRectF all(grid.left, y, maps_.heads() * grid.pitch() - grid.gap, grid.cell);
     paint_ring(painter, mean_ ? all : one, 2, 2);
-    if (hasFocus()) paint_focus(painter, area);
+    if (focus_visible(this)) paint_focus(painter, area);
 }
 
 bool OverviewView::head_at(const QPointF& point, int& layer, int& head) const {

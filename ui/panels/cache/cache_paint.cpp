@@ -32,7 +32,7 @@ void CacheView::paintEvent(QPaintEvent*) {
     QPainter painter(this);
     if (!view_.facts) {
         paint_empty(painter, QRectF(rect()), tr("Keys and values of every token appear here: layers down, positions right."), tr("Space plays, → makes one step."));
-        if (hasFocus()) paint_focus(painter, QRectF(rect()));
+        if (focus_visible(this)) paint_focus(painter, QRectF(rect()));
         return;
     }
     paint_lanes(painter, layout_, frame_, devicePixelRatioF());
@@ -46,7 +46,7 @@ void CacheView::paintEvent(QPaintEvent*) {
     paint_sentence(painter, frame_.sentence);
     paint_legend_line(painter, frame_.legend);
     if (hovered_) paint_hover(painter);
-    if (hasFocus()) paint_focus(painter, QRectF(rect()));
+    if (focus_visible(this)) paint_focus(painter, QRectF(rect()));
 }
 
 void CacheView::paint_map(QPainter& painter, const QRectF& area, double device_ratio) {
@@ -189,7 +189,7 @@ void CacheView::paint_axis(QPainter& painter, const CacheMapLayout& layout, cons
     const QRectF name(frame.axis.left(), frame.axis.top(), frame.lanes.left() - frame.axis.left() - 6, frame.axis.height());
     paint_text(painter, name, Qt::AlignRight | Qt::AlignVCenter, tr("position"), t.note(), quiet);
     const double room = text_width(t.note(), QStringLiteral("%1").arg(column_count())) + 18;
-    double free_from = frame.lanes.left() - 1;
+    double free_from = frame.lanes.left() - 14;
     const auto tick = [&](int position) {
         const auto span = layout.span_of(position);
         if (!span) return;

@@ -61,16 +61,16 @@ int CacheView::column_count() const {
 CacheMapOptions CacheView::options(double device_ratio) const {
     CacheMapOptions options;
     options.readable = 6;
-    options.largest = 22 * theme().type_scale();
+    options.largest = 28 * theme().type_scale();
     options.device_ratio = device_ratio;
     return options;
 }
 
 CacheView::Frame CacheView::frame_for(const QRectF& area) const {
     const Theme& t = theme();
-    const double note = text_height(t.note()), label = std::ceil(text_width(t.note(), QStringLiteral("L00 K"))) + 8;
+    const double note = text_height(t.note()), label = std::ceil(std::max(text_width(t.note(), QStringLiteral("L00 K")), text_width(t.note(), tr("position")))) + 8;
     Frame frame;
-    const double legend_height = note + 4, sentence_height = note + 4, axis_height = note + 2;
+    const double legend_height = note + 4, sentence_height = note + 8, axis_height = note + 2;
     double bottom = area.bottom();
     frame.legend = QRectF(area.left() + label, bottom - legend_height, area.width() - label, legend_height);
     bottom -= legend_height;

@@ -109,7 +109,7 @@ void CellView::paintEvent(QPaintEvent*) {
     paint_text(painter, QRectF(0, 1, room, height), Qt::AlignLeft | Qt::AlignVCenter, place, t.title(), t.color(Role::Ink));
     if (!cell_.available) {
         paint_text(painter, QRectF(0, height, width(), height), Qt::AlignLeft | Qt::AlignVCenter, cell_.reason, t.note(), t.color(Role::QuietInk));
-        if (hasFocus()) paint_focus(painter, QRectF(rect()));
+        if (focus_visible(this)) paint_focus(painter, QRectF(rect()));
         return;
     }
     const Plan plan = plan_for(width());
@@ -130,7 +130,7 @@ void CellView::paintEvent(QPaintEvent*) {
         const double y = std::clamp(cell.center().y() - size.height() / 2, 0.0, std::max(0.0, this->height() - size.height()));
         paint_info_box(painter, QRectF(QPointF(x, y), size), lines);
     }
-    if (hasFocus()) paint_focus(painter, QRectF(rect()));
+    if (focus_visible(this)) paint_focus(painter, QRectF(rect()));
 }
 
 void CellView::paint_side(QPainter& painter, const Plan& plan, int side) const {

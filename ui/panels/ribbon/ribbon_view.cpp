@@ -16,6 +16,8 @@
 
 namespace decodescope {
 
+constexpr double kMargin = 14;  // left and right of the strip
+
 RibbonView::RibbonView(Selection* selection, QWidget* parent) : QWidget(parent), selection_(selection), bar_(new QScrollBar(Qt::Horizontal, this)) {
     setMouseTracking(true);
     setFocusPolicy(Qt::StrongFocus);
@@ -80,11 +82,10 @@ void RibbonView::place() {
     const int bar = 8;
     setFixedHeight(static_cast<int>(bar_top_ + bar_height_ + 2 + bar));
     note_width_ = width() < 560 * t.type_scale() ? 0 : std::min(width() * 0.24, 250 * t.type_scale());
-    strip_left_ = 0;
-    strip_width_ = std::max(1.0, width() - note_width_ - (note_width_ > 0 ? 2 * t.grid() : 0));
+    strip_width_ = std::max(1.0, width() - 2 * kMargin - note_width_ - (note_width_ > 0 ? 2 * t.grid() : 0));
     const int most = static_cast<int>(std::ceil(layout_.largest_offset(strip_width_)));
     bar_->setVisible(most > 0);
-    bar_->setGeometry(0, height() - bar, static_cast<int>(strip_width_), bar);
+    bar_->setGeometry(static_cast<int>(kMargin), height() - bar, static_cast<int>(strip_width_), bar);
     bar_->setPageStep(static_cast<int>(strip_width_));
     bar_->setSingleStep(48);
     bar_->setRange(0, most);
@@ -147,11 +148,12 @@ void RibbonView::paintEvent(QPaintEvent*) {
     chips_drawn_ = 0;
     if (layout_.count() == 0) {
         paint_empty(painter, QRectF(rect()), tr("The tokens of the text appear here, one chip each."), tr("Space plays, → makes one step."));
-        if (hasFocus()) paint_focus(painter, QRectF(rect()));
+        if (focus_visible(this)) paint_focus(painter, QRectF(rect()));
         return;
     }
     painter.save();
-    painter.setClipRect(QRectF(0, 0, strip_width_, height()));
+    painter.setClipRect(QRectF(kMargin - 3, 0, strip_width_ + 6, height()));
+    painter.translate(kMargin, 0);
     paint_captions(painter);
     const auto [first, end] = layout_.visible(offset_, offset_ + strip_width_);
     for (int row = first; row < end; ++row) {
@@ -162,7 +164,7 @@ void RibbonView::paintEvent(QPaintEvent*) {
     }
     painter.restore();
     paint_note(painter);
-    if (hasFocus()) paint_focus(painter, QRectF(rect()).adjusted(0, 0, 0, -8));
+    if (focus_visible(this)) paint_focus(painter, QRectF(rect()).adjusted(0, 0, 0, -8));
 }
 
 void RibbonView::paint_captions(QPainter& painter) const {
@@ -227,8 +229,10 @@ void RibbonView::paint_bar(QPainter& painter, int row) const {
 void RibbonView::paint_note(QPainter& painter) const {
     if (note_width_ <= 0) return;
     const Theme& t = theme();
-    const QRectF area(width() - note_width_, chip_top_ - 2, note_width_, bar_top_ + bar_height_ - chip_top_ + 2);
+    const QRectF area(width() - kMargin - note_width_, chip_top_ - 2, note_width_, bar_top_ + bar_height_ - chip_top_ + 2);
     QStringList lines{legend()};
+    const qsizetype bracket = lines[0].lastIndexOf(QStringLiteral(" ("));
+    if (bracket > 0 && text_width(t.note(), lines[0]) > area.width()) lines = {lines[0].left(bracket), lines[0].mid(bracket + 1)};
     const int row = selection_->effective().position;
     if (row >= 0 && row < layout_.count()) {
         const TokenRow& token = context_.recording->row(row);
@@ -246,8 +250,9 @@ void RibbonView::paint_note(QPainter& painter) const {
 // ---- pointer and keys
 
 int RibbonView::row_at(const QPointF& point) const {
-    if (point.x() >= strip_width_ || point.y() < chip_top_ || point.y() > bar_top_ + bar_height_) return -1;
-    return layout_.hit(point.x() + offset_);
+    const double x = point.x() - kMargin;
+    if (x < 0 || x >= strip_width_ || point.y() < chip_top_ || point.y() > bar_top_ + bar_height_) return -1;
+    return layout_.hit(x + offset_);
 }
 
 SelectionPoint RibbonView::point_of(int row) const {

@@ -61,7 +61,7 @@ private:
     double offset_ = 0;
     bool following_ = true;
     int shown_newest_ = -1;
-    double strip_left_ = 0, strip_width_ = 0, note_width_ = 0;
+    double strip_width_ = 0, note_width_ = 0;
     double caption_top_ = 0, chip_top_ = 0, chip_height_ = 0, bar_top_ = 0, bar_height_ = 0;
     int chips_drawn_ = 0;
 };
