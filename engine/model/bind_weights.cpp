@@ -74,7 +74,8 @@ public:
     void llama() {
         const ModelConfig& c = config_;
         out_.index.token_embedding = matrix("model.embed_tokens.weight", c.vocabulary, c.hidden, true);
-        for (std::int64_t i = 0; i < c.layers; ++i) out_.index.layers.push_back(llama_layer(fmt::format("model.layers.{}.", i)));
+        for (std::int64_t i = 0; i < c.layers; ++i)
+            out_.index.layers.push_back(llama_layer(fmt::format("model.layers.{}.", i)));
         out_.index.final_norm = vector("model.norm.weight", c.hidden);
         out_.index.head = c.tied_head ? out_.index.token_embedding : matrix("lm_head.weight", c.vocabulary, c.hidden);
     }
@@ -83,7 +84,8 @@ public:
         const ModelConfig& c = config_;
         out_.index.token_embedding = matrix("transformer.wte.weight", c.vocabulary, c.hidden, true);
         out_.index.position_embedding = matrix("transformer.wpe.weight", c.context, c.hidden, true);
-        for (std::int64_t i = 0; i < c.layers; ++i) out_.index.layers.push_back(gpt2_layer(fmt::format("transformer.h.{}.", i)));
+        for (std::int64_t i = 0; i < c.layers; ++i)
+            out_.index.layers.push_back(gpt2_layer(fmt::format("transformer.h.{}.", i)));
         out_.index.final_norm = vector("transformer.ln_f.weight", c.hidden);
         out_.index.final_norm_bias = vector("transformer.ln_f.bias", c.hidden);
         out_.index.head = c.tied_head ? out_.index.token_embedding : matrix("lm_head.weight", c.vocabulary, c.hidden);
@@ -157,7 +159,8 @@ bool ends_with(std::string_view text, std::string_view end) {
 // Masks and tables that old checkpoints carry, and a tied head written out: nothing that the result depends on.
 bool is_ignored(const ModelConfig& config, std::string_view name) {
     if (config.family == Family::Llama && ends_with(name, "rotary_emb.inv_freq")) return true;
-    if (config.family == Family::Gpt2 && (ends_with(name, ".attn.bias") || ends_with(name, ".attn.masked_bias"))) return true;
+    if (config.family == Family::Gpt2 && (ends_with(name, ".attn.bias") || ends_with(name, ".attn.masked_bias")))
+        return true;
     return config.tied_head && name == "lm_head.weight";
 }
 
@@ -180,7 +183,8 @@ public:
                               "config.json and the weights do not belong together.");
         const auto type = element_type_of(tensor.dtype);
         if (!type)
-            return make_error(ErrorKind::Unsupported, fmt::format("The tensor \"{}\" is stored as {}.", found->first, tensor.dtype),
+            return make_error(ErrorKind::Unsupported,
+                              fmt::format("The tensor \"{}\" is stored as {}.", found->first, tensor.dtype),
                               "F32, F16 and BF16 weights can be used.");
         if (wanted.shape.size() == 2) elements_[*type] += wanted.shape[0] * wanted.shape[1];
         return tensor;
@@ -208,8 +212,9 @@ private:
     Error missing(const std::string& name) const {
         const bool meta = set_.tensors.count("tok_embeddings.weight") != 0;
         if (meta)
-            return make_error(ErrorKind::Unsupported, "The weights are in Meta's own layout (tok_embeddings.weight), which orders "
-                                                      "the rotated pairs differently.",
+            return make_error(ErrorKind::Unsupported,
+                              "The weights are in Meta's own layout (tok_embeddings.weight), which orders "
+                              "the rotated pairs differently.",
                               "Convert them to the Hugging Face layout.");
         const bool untied_head = name == "lm_head.weight";
         return make_error(ErrorKind::Model, fmt::format("The tensor \"{}\" is missing.", name),

@@ -131,7 +131,8 @@ void read_llama(Fields& fields, ModelConfig& config) {
     }
     fields.only("hidden_act", {"silu", "swish"});
     for (const char* key : {"attention_bias", "mlp_bias", "use_sliding_window"}) fields.only_boolean(key, false);
-    for (const char* key : {"sliding_window", "num_local_experts", "quantization_config", "layer_types"}) fields.absent(key);
+    for (const char* key : {"sliding_window", "num_local_experts", "quantization_config", "layer_types"})
+        fields.absent(key);
     if (fields.number("partial_rotary_factor", 1.0) != 1.0)
         fields.fail(ErrorKind::Unsupported, "\"partial_rotary_factor\" other than 1 is not supported.");
 }
@@ -161,7 +162,8 @@ void read_gpt2(Fields& fields, ModelConfig& config) {
 }
 
 // The class named in "architectures", if any; a second name or another class is refused.
-void check_architecture(Fields& fields, const JsonValue& root, std::string_view model_type, std::string_view class_name) {
+void check_architecture(Fields& fields, const JsonValue& root, std::string_view model_type,
+                        std::string_view class_name) {
     const JsonValue* list = root.find("architectures");
     if (list == nullptr || list->is_null()) return;
     const bool fits = list->is_array() && list->items().size() == 1 && list->items()[0].as_string() == class_name;
@@ -210,8 +212,8 @@ Status validate(const ModelConfig& config) {
         if (value < 1 || value > kLargest)
             return refuse(fmt::format("has {} = {}; 1 to {} is possible.", name, value, kLargest));
     if (config.layers > 4096 || config.heads > 65536 || config.head_dim > 65536)
-        return refuse(fmt::format("has {} layers, {} heads of size {}, more than any real model.", config.layers, config.heads,
-                                  config.head_dim));
+        return refuse(fmt::format("has {} layers, {} heads of size {}, more than any real model.", config.layers,
+                                  config.heads, config.head_dim));
     if (config.context < 1 || config.context > kLargest)
         return refuse(fmt::format("has {} positions; 1 to {} is possible.", config.context, kLargest));
     if (config.heads % config.kv_heads != 0)
@@ -244,8 +246,9 @@ Result<ConfigFile> read_config(std::string_view json, const std::string& file, c
         read_gpt2(fields, out.config);
     } else {
         check_architecture(fields, *root, type, "");
-        fields.fail(ErrorKind::Unsupported, type.empty() ? "\"model_type\" is missing."
-                                                         : fmt::format("the model_type \"{}\" is not supported.", type));
+        fields.fail(ErrorKind::Unsupported, type.empty()
+                                                ? "\"model_type\" is missing."
+                                                : fmt::format("the model_type \"{}\" is not supported.", type));
     }
     out.config.vocabulary = fields.integer("vocab_size");
     out.bos_token_id = token_id(fields, *root, "bos_token_id");

@@ -1,5 +1,5 @@
-// The forward pass of both families as a flat list of operations. Values are reused from layer to layer: "hidden" is the
-// residual stream, which the residual operations update in place.
+// The forward pass of both families as a flat list of operations. Values are reused from layer to layer: "hidden" is
+// the residual stream, which the residual operations update in place.
 #include <cmath>
 #include <utility>
 

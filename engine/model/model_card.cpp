@@ -50,10 +50,11 @@ Result<std::vector<HeadRole>> read_head_roles(const std::string& folder, const M
         const JsonValue* layer = item.find("layer");
         const JsonValue* head = item.find("head");
         const bool inside = layer != nullptr && head != nullptr && layer->is_integer() && head->is_integer() &&
-                            layer->as_integer() >= 0 && layer->as_integer() < config.layers && head->as_integer() >= 0 &&
-                            head->as_integer() < config.heads;
+                            layer->as_integer() >= 0 && layer->as_integer() < config.layers &&
+                            head->as_integer() >= 0 && head->as_integer() < config.heads;
         if (!inside)
-            return make_error(ErrorKind::Model, fmt::format("heads.json of {} names a head that the model does not have.", folder));
+            return make_error(ErrorKind::Model,
+                              fmt::format("heads.json of {} names a head that the model does not have.", folder));
         role.layer = static_cast<int>(layer->as_integer());
         role.head = static_cast<int>(head->as_integer());
         role.role = text_of(item, "role");
@@ -73,7 +74,8 @@ Result<std::vector<PromptPreset>> read_presets(const std::string& folder) {
         out.push_back({text_of(item, "id"), text_of(item, "language"), text_of(item, "title"), text_of(item, "text"),
                        text_of(item, "what")});
         if (out.back().id.empty() || out.back().text.empty())
-            return make_error(ErrorKind::Model, fmt::format("presets.json of {} has a preset without id or text.", folder));
+            return make_error(ErrorKind::Model,
+                              fmt::format("presets.json of {} has a preset without id or text.", folder));
     }
     return out;
 }

@@ -1,4 +1,4 @@
-// heads.json and presets.json beside a model: what its card says of the heads, and prompts to start with. Both optional.
+// heads.json and presets.json beside a model, both optional: what its card says of the heads, prompts to start with.
 #pragma once
 
 #include <string>

@@ -24,7 +24,8 @@ std::int64_t ModelConfig::parameters() const {
     if (family == Family::Llama) return embedding + head + layer_matrix_parameters() + layers * 2 * hidden + hidden;
     // Biases of Q, K, V, output, up and down; two norms of weight and bias.
     const std::int64_t biases = (heads + 2 * kv_heads) * head_dim + hidden + feed_forward + hidden;
-    return embedding + head + context * hidden + layer_matrix_parameters() + layers * (biases + 4 * hidden) + 2 * hidden;
+    return embedding + head + context * hidden + layer_matrix_parameters() + layers * (biases + 4 * hidden) +
+           2 * hidden;
 }
 
 std::int64_t ModelConfig::kv_bytes_per_token(ElementType k, ElementType v) const {

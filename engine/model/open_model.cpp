@@ -25,8 +25,9 @@ constexpr std::int64_t kConfigLimit = 4 << 20;  // bytes
 
 std::string identity_of(const ModelConfig& c, const std::string& weights_fingerprint, const Tokenizer& tokenizer) {
     Hasher hasher;
-    for (const std::int64_t value : {static_cast<std::int64_t>(c.family), c.layers, c.hidden, c.heads, c.kv_heads, c.head_dim,
-                                     c.feed_forward, c.vocabulary, c.context, static_cast<std::int64_t>(c.tied_head)})
+    for (const std::int64_t value :
+         {static_cast<std::int64_t>(c.family), c.layers, c.hidden, c.heads, c.kv_heads, c.head_dim, c.feed_forward,
+          c.vocabulary, c.context, static_cast<std::int64_t>(c.tied_head)})
         hasher.add_integer(static_cast<std::uint64_t>(value));
     hasher.add_text(format_number(c.norm_epsilon));
     hasher.add_text(format_number(c.rope_theta));
@@ -55,11 +56,12 @@ Result<ModelPtr> open_synthetic(const std::string& spec, const OpenOptions& opti
     const std::int64_t available =
         options.available_memory_bytes > 0 ? options.available_memory_bytes : available_memory_bytes();
     if (available > 0 && needed > available)
-        return make_error(ErrorKind::Memory,
-                          fmt::format("{} needs {} ({} bytes: its weights as made and as the backend keeps them); {} ({} bytes) "
-                                      "are available.",
-                                      spec, format_bytes(needed), needed, format_bytes(available), available),
-                          "Close other programs or take a smaller model.");
+        return make_error(
+            ErrorKind::Memory,
+            fmt::format("{} needs {} ({} bytes: its weights as made and as the backend keeps them); {} ({} bytes) "
+                        "are available.",
+                        spec, format_bytes(needed), needed, format_bytes(available), available),
+            "Close other programs or take a smaller model.");
     auto model = std::make_shared<Model>();
     model->source = spec;
     model->config = *config;
@@ -155,7 +157,8 @@ Result<ModelConfig> describe_model(const std::string& spec, const OpenOptions& o
 }
 
 std::vector<ModelInfo> known_models() {
-    std::vector<ModelInfo> out = {{"bundled", "Bundled model", "a small LLaMA that writes short stories in English and Chinese"}};
+    std::vector<ModelInfo> out = {
+        {"bundled", "Bundled model", "a small LLaMA that writes short stories in English and Chinese"}};
     for (ModelInfo& info : synthetic_models()) out.push_back(std::move(info));
     return out;
 }

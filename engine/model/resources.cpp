@@ -18,7 +18,8 @@ bool is_resource_folder(const fs::path& path) {
 
 std::string find_resources() {
     std::vector<fs::path> places;
-    if (const char* named = std::getenv("DECODESCOPE_RESOURCES"); named != nullptr && *named != '\0') places.emplace_back(named);
+    if (const char* named = std::getenv("DECODESCOPE_RESOURCES"); named != nullptr && *named != '\0')
+        places.emplace_back(named);
     std::error_code error;
     const fs::path program = fs::read_symlink("/proc/self/exe", error);
     if (!error) {

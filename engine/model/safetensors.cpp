@@ -35,7 +35,8 @@ std::int64_t dtype_bytes(std::string_view dtype) {
 Result<std::int64_t> read_dtype(const JsonValue& entry, const std::string& file, SafetensorsEntry& out) {
     const JsonValue* dtype = entry.find("dtype");
     if (dtype == nullptr) return refuse_tensor(file, out.name, "\"dtype\" is missing.");
-    if (!dtype->is_string()) return refuse_tensor(file, out.name, fmt::format("dtype is {}, not a name.", dtype->described()));
+    if (!dtype->is_string())
+        return refuse_tensor(file, out.name, fmt::format("dtype is {}, not a name.", dtype->described()));
     out.dtype = dtype->as_string();
     const std::int64_t bytes = dtype_bytes(out.dtype);
     if (bytes == 0) return refuse_tensor(file, out.name, fmt::format("unknown dtype {}.", dtype->described()));
@@ -47,9 +48,11 @@ Result<std::int64_t> read_shape(const JsonValue& entry, const std::string& file,
                                 SafetensorsEntry& out) {
     const JsonValue* shape = entry.find("shape");
     if (shape == nullptr) return refuse_tensor(file, out.name, "\"shape\" is missing.");
-    if (!shape->is_array()) return refuse_tensor(file, out.name, fmt::format("shape is {}, not a list.", shape->described()));
+    if (!shape->is_array())
+        return refuse_tensor(file, out.name, fmt::format("shape is {}, not a list.", shape->described()));
     if (shape->items().size() > 8)
-        return refuse_tensor(file, out.name, fmt::format("{} dimensions; at most 8 are possible.", shape->items().size()));
+        return refuse_tensor(file, out.name,
+                             fmt::format("{} dimensions; at most 8 are possible.", shape->items().size()));
     std::int64_t bytes = element_bytes;
     for (const JsonValue& item : shape->items()) {
         if (!item.is_integer() || item.as_integer() < 0)
@@ -60,7 +63,8 @@ Result<std::int64_t> read_shape(const JsonValue& entry, const std::string& file,
     for (const std::int64_t size : out.shape) {
         if (empty) return 0;
         if (size > std::numeric_limits<std::int64_t>::max() / bytes)
-            return refuse_tensor(file, out.name, fmt::format("shape {} is more than can be counted.", shape_text(out.shape)));
+            return refuse_tensor(file, out.name,
+                                 fmt::format("shape {} is more than can be counted.", shape_text(out.shape)));
         bytes *= size;
     }
     return bytes;
@@ -79,7 +83,8 @@ Status read_offsets(const JsonValue& entry, const std::string& file, std::int64_
     if (out.begin > out.end)
         return refuse_tensor(file, out.name, fmt::format("its data begins at {} and ends at {}.", out.begin, out.end));
     if (out.end > data_bytes)
-        return refuse_tensor(file, out.name, fmt::format("its data ends at {}, the file's at {}.", out.end, data_bytes));
+        return refuse_tensor(file, out.name,
+                             fmt::format("its data ends at {}, the file's at {}.", out.end, data_bytes));
     return {};
 }
 
@@ -87,15 +92,17 @@ Result<SafetensorsEntry> read_entry(const JsonValue::Member& member, const std::
     SafetensorsEntry out;
     out.name = member.first;
     if (!member.second.is_object())
-        return refuse_tensor(file, out.name, fmt::format("its description is {}, not an object.", member.second.described()));
+        return refuse_tensor(file, out.name,
+                             fmt::format("its description is {}, not an object.", member.second.described()));
     const auto size = read_dtype(member.second, file, out);
     if (!size) return size.error();
     const auto bytes = read_shape(member.second, file, *size, out);
     if (!bytes) return bytes.error();
     DS_RETURN_IF_ERROR(read_offsets(member.second, file, data_bytes, out));
     if (out.end - out.begin != *bytes)
-        return refuse_tensor(file, out.name, fmt::format("shape {} of {} needs {} bytes, its data has {}.", shape_text(out.shape),
-                                                         out.dtype, *bytes, out.end - out.begin));
+        return refuse_tensor(file, out.name,
+                             fmt::format("shape {} of {} needs {} bytes, its data has {}.", shape_text(out.shape),
+                                         out.dtype, *bytes, out.end - out.begin));
     return out;
 }
 
@@ -108,8 +115,9 @@ Status check_layout(std::vector<SafetensorsEntry>& entries, const std::string& f
     const SafetensorsEntry* before = nullptr;
     for (const SafetensorsEntry& entry : entries) {
         if (entry.begin < next)
-            return refuse_tensor(file, entry.name, fmt::format("its data overlaps that of \"{}\" (begins at {}, that ends at {}).",
-                                                               before->name, entry.begin, next));
+            return refuse_tensor(file, entry.name,
+                                 fmt::format("its data overlaps that of \"{}\" (begins at {}, that ends at {}).",
+                                             before->name, entry.begin, next));
         if (entry.begin > next)
             return refuse_tensor(file, entry.name, fmt::format("a hole of {} bytes lies before its data at {}.",
                                                                entry.begin - next, entry.begin));
@@ -117,8 +125,8 @@ Status check_layout(std::vector<SafetensorsEntry>& entries, const std::string& f
         before = &entry;
     }
     if (next != data_bytes)
-        return refuse(file, fmt::format("{} trailing bytes belong to no tensor (data {} bytes, tensors {}).", data_bytes - next,
-                                        data_bytes, next));
+        return refuse(file, fmt::format("{} trailing bytes belong to no tensor (data {} bytes, tensors {}).",
+                                        data_bytes - next, data_bytes, next));
     return {};
 }
 
@@ -133,11 +141,14 @@ Status check_metadata(const JsonValue& metadata, const std::string& file) {
 Result<std::int64_t> header_length(std::span<const std::byte> file, const std::string& name) {
     if (file.size() < 8) return refuse(name, fmt::format("{} bytes are too few for a safetensors file.", file.size()));
     std::uint64_t length = 0;
-    for (int i = 7; i >= 0; --i) length = length << 8 | std::to_integer<std::uint64_t>(file[static_cast<std::size_t>(i)]);
+    for (int i = 7; i >= 0; --i)
+        length = length << 8 | std::to_integer<std::uint64_t>(file[static_cast<std::size_t>(i)]);
     const std::uint64_t rest = file.size() - 8;
-    if (length > rest) return refuse(name, fmt::format("a header of {} bytes in a file of {} bytes.", length, file.size()));
+    if (length > rest)
+        return refuse(name, fmt::format("a header of {} bytes in a file of {} bytes.", length, file.size()));
     if (length > static_cast<std::uint64_t>(kSafetensorsHeaderLimit))
-        return refuse(name, fmt::format("a header of {} bytes; at most {} are possible.", length, kSafetensorsHeaderLimit));
+        return refuse(name,
+                      fmt::format("a header of {} bytes; at most {} are possible.", length, kSafetensorsHeaderLimit));
     if (length < 2) return refuse(name, fmt::format("a header of {} bytes cannot describe tensors.", length));
     return static_cast<std::int64_t>(length);
 }

@@ -132,7 +132,8 @@ bool fill_all(const std::vector<Job>& jobs, const ProgressFn& progress, std::sto
     const auto work = [&](bool report) {
         for (std::size_t i = next++; i < pieces.size() && !stop.stop_requested(); i = next++) {
             fill(*pieces[i].job, pieces[i].begin, std::min(pieces[i].begin + kPiece, pieces[i].job->elements));
-            if (report && progress) progress(static_cast<std::int64_t>(i + 1), static_cast<std::int64_t>(pieces.size()));
+            if (report && progress)
+                progress(static_cast<std::int64_t>(i + 1), static_cast<std::int64_t>(pieces.size()));
         }
     };
     const unsigned cores = std::clamp(std::thread::hardware_concurrency(), 1u, 16u);
@@ -188,11 +189,13 @@ std::vector<ModelInfo> synthetic_models() {
     std::vector<ModelInfo> out;
     for (const Shape& shape : kShapes) {
         const ModelConfig config = config_of(shape);
-        out.push_back({fmt::format("synthetic:{}", shape.name), shape.title,
-                       fmt::format("{} layers, width {}, {} heads, {} key-value heads, {:.0f} M parameters, {} of weights in "
-                                   "f16; for timing, its text means nothing",
-                                   config.layers, config.hidden, config.heads, config.kv_heads,
-                                   static_cast<double>(config.parameters()) / 1e6, format_bytes(synthetic_weight_bytes(config)))});
+        out.push_back(
+            {fmt::format("synthetic:{}", shape.name), shape.title,
+             fmt::format("{} layers, width {}, {} heads, {} key-value heads, {:.0f} M parameters, {} of weights in "
+                         "f16; for timing, its text means nothing",
+                         config.layers, config.hidden, config.heads, config.kv_heads,
+                         static_cast<double>(config.parameters()) / 1e6,
+                         format_bytes(synthetic_weight_bytes(config)))});
     }
     return out;
 }

@@ -12,8 +12,8 @@
 
 namespace decodescope {
 
-// What follows "synthetic:" in MODEL -> the config: "gpt2-small", "tinyllama-1.1b,context=512". Argument errors name the
-// known models and options.
+// What follows "synthetic:" in MODEL -> the config: "gpt2-small", "tinyllama-1.1b,context=512". Argument errors name
+// the known models and options.
 Result<ModelConfig> synthetic_config(std::string_view spec);
 std::vector<ModelInfo> synthetic_models();
 

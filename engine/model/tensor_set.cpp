@@ -40,13 +40,14 @@ Tensor tensor_of(const OpenFile& file, const SafetensorsEntry& entry) {
             entry.end - entry.begin};
 }
 
-// The whole of small files; of large ones the header and 4 KiB of every mebibyte, so that opening stays quick.
+// The whole of small files; of large ones the header and 256 samples, so that opening stays quick.
 void add_content(Hasher& hasher, std::span<const std::byte> bytes, std::int64_t data_offset) {
-    constexpr std::size_t kWhole = 64 << 20, kStep = 1 << 20, kSample = 4096;
+    constexpr std::size_t kWhole = 64 << 20, kSamples = 256, kSample = 4096;
     hasher.add_integer(bytes.size());
     if (bytes.size() <= kWhole) return hasher.add(bytes);
     hasher.add(bytes.first(static_cast<std::size_t>(data_offset)));
-    for (std::size_t at = static_cast<std::size_t>(data_offset); at < bytes.size(); at += kStep)
+    const std::size_t step = (bytes.size() - static_cast<std::size_t>(data_offset)) / kSamples + 1;
+    for (std::size_t at = static_cast<std::size_t>(data_offset); at < bytes.size(); at += step)
         hasher.add(bytes.subspan(at, std::min(kSample, bytes.size() - at)));
     hasher.add(bytes.last(kSample));
 }
@@ -54,7 +55,8 @@ void add_content(Hasher& hasher, std::span<const std::byte> bytes, std::int64_t 
 // The path of a shard; refused when the name is more than a name, or leads out of the folder through a link.
 Result<std::string> shard_path(const std::string& folder, const std::string& shard) {
     const auto refuse = [&](const std::string& why) {
-        return make_error(ErrorKind::Model, fmt::format("{} names the shard \"{}\", {}.", kIndexFile, shard.substr(0, 200), why),
+        return make_error(ErrorKind::Model,
+                          fmt::format("{} names the shard \"{}\", {}.", kIndexFile, shard.substr(0, 200), why),
                           "Shards must be files in the model's own folder.");
     };
     const bool plain = !shard.empty() && shard != "." && shard != ".." &&
@@ -69,7 +71,8 @@ Result<std::string> shard_path(const std::string& folder, const std::string& sha
     // A download cache keeps the files of snapshots/NAME/ as links into blobs/ beside snapshots/.
     const bool cache = home.parent_path().filename() == "snapshots" &&
                        real.parent_path() == home.parent_path().parent_path() / "blobs";
-    if (real.parent_path() != home && !cache) return refuse(fmt::format("a link that leaves the folder, to {}", real.string()));
+    if (real.parent_path() != home && !cache)
+        return refuse(fmt::format("a link that leaves the folder, to {}", real.string()));
     return real.string();
 }
 
@@ -98,8 +101,8 @@ Result<TensorSet> open_shards(const std::string& folder) {
     std::set<std::string> names;
     for (const auto& [tensor, shard] : *index) names.insert(shard);
     if (names.size() > kShardLimit)
-        return make_error(ErrorKind::Model, fmt::format("{} names {} shards; at most {} are opened.", kIndexFile, names.size(),
-                                                        kShardLimit));
+        return make_error(ErrorKind::Model, fmt::format("{} names {} shards; at most {} are opened.", kIndexFile,
+                                                        names.size(), kShardLimit));
     auto maps = std::make_shared<std::vector<std::shared_ptr<const FileMap>>>();
     std::map<std::string, std::map<std::string, Tensor, std::less<>>> content;
     Hasher hasher;
@@ -116,8 +119,9 @@ Result<TensorSet> open_shards(const std::string& folder) {
     for (const auto& [tensor, shard] : *index) {
         const auto found = content[shard].find(tensor);
         if (found == content[shard].end())
-            return make_error(ErrorKind::Model, fmt::format("The shard \"{}\" lacks the tensor \"{}\" that {} looks for in it.",
-                                                            shard, tensor, kIndexFile),
+            return make_error(ErrorKind::Model,
+                              fmt::format("The shard \"{}\" lacks the tensor \"{}\" that {} looks for in it.", shard,
+                                          tensor, kIndexFile),
                               "The files do not belong together; get them again.");
         out.tensors.emplace(tensor, found->second);
     }

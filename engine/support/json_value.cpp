@@ -181,7 +181,8 @@ private:
 Result<JsonValue> parse_json(std::string_view text, const std::string& file, const JsonLimits& limits) {
     Builder builder(file, limits);
     if (!nlohmann::json::sax_parse(text.begin(), text.end(), &builder))
-        return make_error(ErrorKind::Model, builder.message(), "The file is damaged or was not written for this purpose.");
+        return make_error(ErrorKind::Model, builder.message(),
+                          "The file is damaged or was not written for this purpose.");
     return builder.take();
 }
 

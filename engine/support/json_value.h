@@ -56,7 +56,8 @@ public:
 
 private:
     // In the order of Kind.
-    std::variant<std::monostate, bool, std::int64_t, double, std::string, std::vector<JsonValue>, std::vector<Member>> value_;
+    std::variant<std::monostate, bool, std::int64_t, double, std::string, std::vector<JsonValue>, std::vector<Member>>
+        value_;
 };
 
 struct JsonLimits {

@@ -8,7 +8,7 @@
 
 namespace decodescope {
 
-// The whole text must be the number: no spaces, no sign '+', no thousands separators. Nothing for "", "1,5", "nan", "inf".
+// The whole text must be the number: no spaces, no sign '+', no thousands separators. Nothing for "1,5", "nan", "inf".
 std::optional<std::int64_t> parse_integer(std::string_view text);
 std::optional<std::uint64_t> parse_unsigned(std::string_view text);
 std::optional<double> parse_number(std::string_view text);

@@ -13,7 +13,8 @@ namespace {
 constexpr std::int32_t kLargestId = 1 << 20;
 
 Error refuse(const std::string& file, const std::string& reason) {
-    return make_error(ErrorKind::Model, fmt::format("{}: {}", file, reason), "The tokenizer is damaged or of another kind.");
+    return make_error(ErrorKind::Model, fmt::format("{}: {}", file, reason),
+                      "The tokenizer is damaged or of another kind.");
 }
 
 }  // namespace
@@ -33,7 +34,8 @@ Result<std::shared_ptr<const ByteBpeTokenizer>> ByteBpeTokenizer::make(ByteBpePa
     out->eos_ = inside(parts.eos);
     out->adds_bos_ = parts.adds_bos && out->bos_.has_value();
     if (parts.ignore_merges)
-        for (const auto& [text, id] : parts.vocabulary) out->whole_.emplace(out->tokens_[static_cast<std::size_t>(id)], id);
+        for (const auto& [text, id] : parts.vocabulary)
+            out->whole_.emplace(out->tokens_[static_cast<std::size_t>(id)], id);
     out->make_fingerprint(parts);
     return std::shared_ptr<const ByteBpeTokenizer>(out);
 }
@@ -50,7 +52,9 @@ Status ByteBpeTokenizer::add_vocabulary(const ByteBpeParts& parts, const std::st
     for (const auto& [text, id] : parts.vocabulary) {
         if (id < 0) return refuse(file, fmt::format("the token \"{}\" has the id {}.", text, id));
         const auto at = static_cast<std::size_t>(id);
-        if (taken[at]) return refuse(file, fmt::format("the tokens \"{}\" and \"{}\" have the same id {}.", tokens_[at], text, id));
+        if (taken[at])
+            return refuse(file,
+                          fmt::format("the tokens \"{}\" and \"{}\" have the same id {}.", tokens_[at], text, id));
         if (text.empty()) return refuse(file, fmt::format("the token with the id {} is empty.", id));
         taken[at] = true;
         // Text outside the alphabet stands for itself, as in the reference library.
@@ -89,8 +93,9 @@ Status ByteBpeTokenizer::add_merges(const ByteBpeParts& parts, const std::string
         joined = left + right;
         const auto a = ids.find(left), b = ids.find(right), result = ids.find(joined);
         if (a == ids.end() || b == ids.end() || result == ids.end())
-            return refuse(file, fmt::format("the merge {} of \"{}\" and \"{}\" uses a token that is not in the vocabulary.",
-                                            merger_.merge_count() + 1, left, right));
+            return refuse(file,
+                          fmt::format("the merge {} of \"{}\" and \"{}\" uses a token that is not in the vocabulary.",
+                                      merger_.merge_count() + 1, left, right));
         merger_.add_merge(a->second, b->second, result->second);
     }
     return {};
@@ -126,8 +131,8 @@ const AddedToken* ByteBpeTokenizer::added_at(std::string_view text, bool parse_s
     return nullptr;
 }
 
-Status ByteBpeTokenizer::encode_plain(std::string_view text, BytePairMerger::Scratch& scratch, std::vector<std::int32_t>& out,
-                                      const std::stop_token& stop) const {
+Status ByteBpeTokenizer::encode_plain(std::string_view text, BytePairMerger::Scratch& scratch,
+                                      std::vector<std::int32_t>& out, const std::stop_token& stop) const {
     const PieceSink sink = [&](std::string_view piece) -> Status {
         if (!whole_.empty()) {
             const auto found = whole_.find(piece);

@@ -33,8 +33,8 @@ struct ByteBpeParts {
 
 class ByteBpeTokenizer final : public Tokenizer {
 public:
-    // `file` names the source in messages. Refused: ids that are negative, doubled or beyond 2^20, merges of tokens that
-    // are not in the vocabulary.
+    // `file` names the source in messages. Refused: ids that are negative, doubled or beyond 2^20, merges of tokens
+    // that are not in the vocabulary.
     static Result<std::shared_ptr<const ByteBpeTokenizer>> make(ByteBpeParts parts, const std::string& file);
 
     Result<std::vector<std::int32_t>> encode(std::string_view text, const EncodeOptions& options,

@@ -10,7 +10,8 @@ namespace decodescope {
 namespace {
 
 std::size_t pair_hash(std::int32_t left, std::int32_t right) {
-    const auto key = static_cast<std::uint64_t>(static_cast<std::uint32_t>(left)) << 32 | static_cast<std::uint32_t>(right);
+    const auto key =
+        static_cast<std::uint64_t>(static_cast<std::uint32_t>(left)) << 32 | static_cast<std::uint32_t>(right);
     return static_cast<std::size_t>((key * 0x9E3779B97F4A7C15ull) >> 29);
 }
 
@@ -24,7 +25,8 @@ bool later(const BytePairMerger::Scratch::Candidate& a, const BytePairMerger::Sc
 void BytePairMerger::add_merge(std::int32_t left, std::int32_t right, std::int32_t result) {
     if (2 * (used_ + 1) > slots_.size()) grow();
     std::size_t at = pair_hash(left, right) & (slots_.size() - 1);
-    while (slots_[at].left >= 0 && !(slots_[at].left == left && slots_[at].right == right)) at = (at + 1) & (slots_.size() - 1);
+    while (slots_[at].left >= 0 && !(slots_[at].left == left && slots_[at].right == right))
+        at = (at + 1) & (slots_.size() - 1);
     if (slots_[at].left < 0) ++used_;
     slots_[at] = {left, right, next_rank_++, result};
 }
@@ -74,14 +76,16 @@ bool BytePairMerger::apply(const Scratch::Candidate& candidate, Scratch& scratch
 Status BytePairMerger::merge(std::string_view piece, Scratch& scratch, std::vector<std::int32_t>& out,
                              const std::stop_token& stop) const {
     if (piece.size() > static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max()))
-        return make_error(ErrorKind::Argument, fmt::format("A text of {} bytes is too long to tokenize.", piece.size()));
+        return make_error(ErrorKind::Argument,
+                          fmt::format("A text of {} bytes is too long to tokenize.", piece.size()));
     const auto size = static_cast<std::int32_t>(piece.size());
     scratch.symbols.clear();
     scratch.heap.clear();
     for (std::int32_t i = 0; i < size; ++i) {
         const auto byte = static_cast<std::uint8_t>(piece[static_cast<std::size_t>(i)]);
         if (byte_ids_[byte] < 0)
-            return make_error(ErrorKind::Argument, fmt::format("The byte 0x{:02X} has no token in this vocabulary.", byte),
+            return make_error(ErrorKind::Argument,
+                              fmt::format("The byte 0x{:02X} has no token in this vocabulary.", byte),
                               "Use other characters or another model.");
         scratch.symbols.push_back({byte_ids_[byte], i - 1, i + 1 < size ? i + 1 : -1});
     }
@@ -91,7 +95,8 @@ Status BytePairMerger::merge(std::string_view piece, Scratch& scratch, std::vect
     }
     std::int64_t steps = 0;
     while (!scratch.heap.empty()) {
-        if ((++steps & 0xFFF) == 0 && stop.stop_requested()) return make_error(ErrorKind::Cancelled, "Tokenizing was cancelled.");
+        if ((++steps & 0xFFF) == 0 && stop.stop_requested())
+            return make_error(ErrorKind::Cancelled, "Tokenizing was cancelled.");
         std::pop_heap(scratch.heap.begin(), scratch.heap.end(), later);
         const Scratch::Candidate candidate = scratch.heap.back();
         scratch.heap.pop_back();

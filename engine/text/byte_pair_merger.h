@@ -23,7 +23,8 @@ public:
     // What one call needs; kept by the caller so that short pieces cost no allocation.
     struct Scratch {
         struct Symbol {
-            std::int32_t id, previous, next;  // links are indices, -1 at the ends; id -1: merged into its left neighbour
+            std::int32_t id, previous,
+                next;  // links are indices, -1 at the ends; id -1: merged into its left neighbour
         };
         struct Candidate {
             std::int32_t rank, position;
@@ -36,7 +37,8 @@ public:
 
     // Appends the ids of `piece` (raw bytes). The pair of the lowest rank is merged first, the leftmost of equals.
     // Argument error naming a byte that has no token.
-    Status merge(std::string_view piece, Scratch& scratch, std::vector<std::int32_t>& out, const std::stop_token& stop) const;
+    Status merge(std::string_view piece, Scratch& scratch, std::vector<std::int32_t>& out,
+                 const std::stop_token& stop) const;
 
 private:
     struct Merge {

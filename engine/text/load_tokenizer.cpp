@@ -18,7 +18,8 @@ constexpr std::int64_t kFileLimit = 256 << 20;  // bytes
 constexpr std::string_view kGpt2Special = "<|endoftext|>";  // both BOS and EOS where no file says otherwise
 
 Error refuse(const std::string& file, const std::string& reason) {
-    return make_error(ErrorKind::Model, fmt::format("{}: {}", file, reason), "The tokenizer is damaged or of another kind.");
+    return make_error(ErrorKind::Model, fmt::format("{}: {}", file, reason),
+                      "The tokenizer is damaged or of another kind.");
 }
 
 std::optional<std::int32_t> as_id(std::int64_t value) {
@@ -66,7 +67,8 @@ Status read_tokenizer_config(const std::string& folder, bool two_files, ByteBpeP
     // The two-file form marks no token as special; those named as such are.
     for (const std::string& name : {bos, eos}) {
         const auto id = id_of(parts, name);
-        const bool known = std::any_of(parts.added.begin(), parts.added.end(), [&](const AddedToken& t) { return t.text == name; });
+        const bool known =
+            std::any_of(parts.added.begin(), parts.added.end(), [&](const AddedToken& t) { return t.text == name; });
         if (id && !known) parts.added.push_back({*id, name, true});
     }
     return {};
@@ -74,7 +76,8 @@ Status read_tokenizer_config(const std::string& folder, bool two_files, ByteBpeP
 
 }  // namespace
 
-Result<ByteBpeParts> read_vocab_and_merges(std::string_view vocab_json, std::string_view merges_text, const std::string& file) {
+Result<ByteBpeParts> read_vocab_and_merges(std::string_view vocab_json, std::string_view merges_text,
+                                           const std::string& file) {
     ByteBpeParts parts;
     auto root = parse_json(vocab_json, file);
     if (!root) return root.error();
@@ -95,7 +98,8 @@ Result<ByteBpeParts> read_vocab_and_merges(std::string_view vocab_json, std::str
         const std::size_t space = line.find(' ');
         const bool pair = space != std::string_view::npos && space > 0 && space + 1 < line.size() &&
                           line.find(' ', space + 1) == std::string_view::npos;
-        if (!pair) return refuse(file, fmt::format("line {} of merges.txt, \"{}\", is no pair.", number, line.substr(0, 80)));
+        if (!pair)
+            return refuse(file, fmt::format("line {} of merges.txt, \"{}\", is no pair.", number, line.substr(0, 80)));
         parts.merges.emplace_back(line.substr(0, space), line.substr(space + 1));
     }
     parts.steps.push_back({kGpt2Pattern});
@@ -106,7 +110,8 @@ Result<std::shared_ptr<const Tokenizer>> load_tokenizer(const std::string& folde
     const auto path = [&](const char* name) { return (fs::path(folder) / name).string(); };
     const bool one_file = file_exists(path("tokenizer.json"));
     if (!one_file && !(file_exists(path("vocab.json")) && file_exists(path("merges.txt"))))
-        return make_error(ErrorKind::File, fmt::format("{} has neither tokenizer.json nor vocab.json with merges.txt.", folder),
+        return make_error(ErrorKind::File,
+                          fmt::format("{} has neither tokenizer.json nor vocab.json with merges.txt.", folder),
                           "Give the folder of a Hugging Face model with its tokenizer.");
     const std::string named = one_file ? path("tokenizer.json") : folder;
     Result<ByteBpeParts> parts = ByteBpeParts();

@@ -1,5 +1,5 @@
-// The tokenizer of a Hugging Face folder: tokenizer.json, or vocab.json with merges.txt. Byte-level BPE only; what is of
-// another kind is refused by its name.
+// The tokenizer of a Hugging Face folder: tokenizer.json, or vocab.json with merges.txt. Byte-level BPE only; what is
+// of another kind is refused by its name.
 #pragma once
 
 #include <cstdint>
@@ -22,8 +22,9 @@ Result<std::shared_ptr<const Tokenizer>> load_tokenizer(const std::string& folde
 
 // The parts of both forms, for tests. `file` names the source in messages.
 Result<ByteBpeParts> read_tokenizer_json(std::string_view json, const std::string& file);
-// merges.txt: one pair per line, separated by one space; LF or CRLF; a first line "#version" is skipped, other lines that
-// begin with '#' are merges.
-Result<ByteBpeParts> read_vocab_and_merges(std::string_view vocab_json, std::string_view merges_text, const std::string& file);
+// merges.txt: one pair per line, separated by one space; LF or CRLF; a first line "#version" is skipped, other lines
+// that begin with '#' are merges.
+Result<ByteBpeParts> read_vocab_and_merges(std::string_view vocab_json, std::string_view merges_text,
+                                           const std::string& file);
 
 }  // namespace decodescope

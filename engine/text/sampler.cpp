@@ -27,8 +27,10 @@ Status check_finite(std::span<const float> logits) {
     bool any = false;
     for (std::size_t i = 0; i < logits.size(); ++i) {
         if (std::isnan(logits[i]) || logits[i] == kInfinity)
-            return make_error(ErrorKind::NonFinite, fmt::format("The logit of token {} is {}.", i, std::isnan(logits[i]) ? "not a number" : "infinite"),
-                              "The model or the cache is damaged; nothing was chosen.");
+            return make_error(
+                ErrorKind::NonFinite,
+                fmt::format("The logit of token {} is {}.", i, std::isnan(logits[i]) ? "not a number" : "infinite"),
+                "The model or the cache is damaged; nothing was chosen.");
         any = any || logits[i] != -kInfinity;
     }
     if (!any) return make_error(ErrorKind::NonFinite, fmt::format("None of the {} logits is finite.", logits.size()));
@@ -54,7 +56,8 @@ std::vector<Candidate> candidates_of(std::span<const float> logits, double tempe
 
 void keep_top_k(std::vector<Candidate>& candidates, std::size_t k) {
     if (k == 0 || k >= candidates.size()) return;
-    std::nth_element(candidates.begin(), candidates.begin() + static_cast<std::ptrdiff_t>(k), candidates.end(), more_likely);
+    std::nth_element(candidates.begin(), candidates.begin() + static_cast<std::ptrdiff_t>(k), candidates.end(),
+                     more_likely);
     candidates.resize(k);
 }
 
@@ -112,9 +115,12 @@ std::vector<TokenProbability> as_probabilities(const std::vector<Candidate>& can
 Status validate(const SamplerConfig& config) {
     const auto refuse = [](std::string message) { return make_error(ErrorKind::Argument, std::move(message)); };
     if (!std::isfinite(config.temperature) || config.temperature < 0)
-        return refuse(fmt::format("The temperature is {}; 0 (greedy) or a positive number is needed.", config.temperature));
-    if (config.top_k < 0) return refuse(fmt::format("top-k is {}; 0 (all) or a positive number is needed.", config.top_k));
-    if (!(config.top_p >= 0 && config.top_p <= 1)) return refuse(fmt::format("top-p is {}; 0 to 1 is possible.", config.top_p));
+        return refuse(
+            fmt::format("The temperature is {}; 0 (greedy) or a positive number is needed.", config.temperature));
+    if (config.top_k < 0)
+        return refuse(fmt::format("top-k is {}; 0 (all) or a positive number is needed.", config.top_k));
+    if (!(config.top_p >= 0 && config.top_p <= 1))
+        return refuse(fmt::format("top-p is {}; 0 to 1 is possible.", config.top_p));
     return {};
 }
 

@@ -99,13 +99,16 @@ Result<std::shared_ptr<const Splitter>> Splitter::make(std::vector<SplitStep> st
                 if (!translated) return translated.error();
                 pattern = std::move(*translated);
             }
-            const std::uint32_t flags = PCRE2_UTF | (step.options.literal ? PCRE2_LITERAL : PCRE2_UCP | PCRE2_NEVER_BACKSLASH_C);
+            const std::uint32_t flags =
+                PCRE2_UTF | (step.options.literal ? PCRE2_LITERAL : PCRE2_UCP | PCRE2_NEVER_BACKSLASH_C);
             int code = 0;
             PCRE2_SIZE at = 0;
-            step.code.reset(pcre2_compile(reinterpret_cast<PCRE2_SPTR>(pattern.data()), pattern.size(), flags, &code, &at, nullptr));
+            step.code.reset(pcre2_compile(reinterpret_cast<PCRE2_SPTR>(pattern.data()), pattern.size(), flags, &code,
+                                          &at, nullptr));
             if (step.code == nullptr)
-                return make_error(ErrorKind::Model, fmt::format("The splitting pattern \"{}\" cannot be used: {} (at {}).", pattern,
-                                                                pcre_message(code), at));
+                return make_error(ErrorKind::Model,
+                                  fmt::format("The splitting pattern \"{}\" cannot be used: {} (at {}).", pattern,
+                                              pcre_message(code), at));
             pcre2_jit_compile(step.code.get(), PCRE2_JIT_COMPLETE);  // without it the slower matcher is used
         }
         out->steps_.push_back(std::move(step));
@@ -125,7 +128,8 @@ public:
         pcre2_set_match_limit(context_.get(), 1'000'000'000);
         pcre2_set_heap_limit(context_.get(), 1024 * 1024);  // KiB, of the matcher without JIT
         for (const Step& step : steps_)
-            data_.emplace_back(step.code == nullptr ? nullptr : pcre2_match_data_create_from_pattern(step.code.get(), nullptr));
+            data_.emplace_back(step.code == nullptr ? nullptr
+                                                    : pcre2_match_data_create_from_pattern(step.code.get(), nullptr));
     }
 
     Status piece(std::size_t index, std::string_view text) {

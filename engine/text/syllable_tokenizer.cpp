@@ -38,7 +38,8 @@ Result<std::vector<std::int32_t>> SyllableTokenizer::encode(std::string_view tex
     for (const char c : text) {
         const std::int32_t id = static_cast<unsigned char>(c);
         if (id >= size())
-            return make_error(ErrorKind::Argument, fmt::format("The byte 0x{:02X} is outside the vocabulary of {}.", id, size()));
+            return make_error(ErrorKind::Argument,
+                              fmt::format("The byte 0x{:02X} is outside the vocabulary of {}.", id, size()));
         if ((out.size() & 0xFFFFF) == 0 && stop.stop_requested())
             return make_error(ErrorKind::Cancelled, "Tokenizing was cancelled.");
         out.push_back(id);

@@ -1,5 +1,5 @@
-// The tokenizer of synthetic models: every id has its own text, bytes and then made-up words of short syllables, so that
-// nobody takes what such a model writes for language.
+// The tokenizer of synthetic models: every id has its own text, bytes and then made-up words of short syllables, so
+// that nobody takes what such a model writes for language.
 #pragma once
 
 #include <string>

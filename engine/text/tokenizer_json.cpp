@@ -27,7 +27,8 @@ public:
 
 private:
     Error refuse(const std::string& reason) const {
-        return make_error(ErrorKind::Model, fmt::format("{}: {}", file_, reason), "The tokenizer is damaged or of another kind.");
+        return make_error(ErrorKind::Model, fmt::format("{}: {}", file_, reason),
+                          "The tokenizer is damaged or of another kind.");
     }
     Error unsupported(const std::string& what) const {
         return make_error(ErrorKind::Unsupported, fmt::format("{}: {} is not supported.", file_, what),
@@ -63,7 +64,8 @@ private:
         const JsonValue* type = value->find("type");
         if (!absent(type) && type->as_string() != "BPE") return unsupported(fmt::format("model {}", type->described()));
         for (const char* key : {"continuing_subword_prefix", "end_of_word_suffix", "unk_token"})
-            if (!text(*value, key).empty()) return unsupported(fmt::format("model option {} \"{}\"", key, text(*value, key)));
+            if (!text(*value, key).empty())
+                return unsupported(fmt::format("model option {} \"{}\"", key, text(*value, key)));
         if (flag(*value, "byte_fallback", false)) return unsupported("model option byte_fallback");
         if (const JsonValue* dropout = value->find("dropout"); !absent(dropout) && dropout->as_number() != 0.0)
             return unsupported("model option dropout");
@@ -92,7 +94,8 @@ private:
         if (absent(value) || !value->is_array()) return refuse("\"merges\" is missing or no list.");
         parts_.merges.reserve(value->items().size());
         for (const JsonValue& item : value->items()) {
-            if (item.is_array() && item.items().size() == 2 && item.items()[0].is_string() && item.items()[1].is_string()) {
+            if (item.is_array() && item.items().size() == 2 && item.items()[0].is_string() &&
+                item.items()[1].is_string()) {
                 parts_.merges.emplace_back(item.items()[0].as_string(), item.items()[1].as_string());
                 continue;
             }
@@ -136,7 +139,8 @@ private:
             } else if (type == "Digits") {
                 SplitStep step;
                 step.pattern = "\\p{N}";
-                step.behavior = flag(*item, "individual_digits", false) ? SplitBehavior::Isolated : SplitBehavior::Contiguous;
+                step.behavior =
+                    flag(*item, "individual_digits", false) ? SplitBehavior::Isolated : SplitBehavior::Contiguous;
                 parts_.steps.push_back(std::move(step));
             } else {
                 return unsupported(fmt::format("pre_tokenizer \"{}\"", type));
@@ -174,7 +178,8 @@ private:
     Status decoder(const JsonValue* value) {
         if (absent(value)) return {};
         for (const JsonValue* item : sequence(*value, "decoders"))
-            if (text(*item, "type") != "ByteLevel") return unsupported(fmt::format("decoder \"{}\"", text(*item, "type")));
+            if (text(*item, "type") != "ByteLevel")
+                return unsupported(fmt::format("decoder \"{}\"", text(*item, "type")));
         return {};
     }
 
@@ -202,7 +207,8 @@ private:
             }
             const JsonValue* special = piece.find("SpecialToken");
             if (special == nullptr) return refuse("TemplateProcessing has a piece of an unknown kind.");
-            if (text_seen) return unsupported(fmt::format("a template that adds \"{}\" behind the text", text(*special, "id")));
+            if (text_seen)
+                return unsupported(fmt::format("a template that adds \"{}\" behind the text", text(*special, "id")));
             if (!name.empty()) return unsupported("a template that adds two tokens before the text");
             name = text(*special, "id");
         }

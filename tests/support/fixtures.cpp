@@ -47,7 +47,8 @@ public:
             view.kv_heads = static_cast<int>(config.kv_heads);
             view.head_dim = static_cast<int>(config.head_dim);
             for (KvSide* kv : {&view.k, &view.v}) {
-                buffers_.push_back(value_or_stop(backend.allocate(static_cast<std::size_t>(side) * 4, MemoryPurpose::KvCache)));
+                buffers_.push_back(
+                    value_or_stop(backend.allocate(static_cast<std::size_t>(side) * 4, MemoryPurpose::KvCache)));
                 kv->data = buffers_.back()->data();
                 kv->page_stride = side;
                 kv->head_stride = length * config.head_dim;
@@ -73,7 +74,9 @@ std::vector<T> elements(const Tensor& tensor) {
 
 }  // namespace
 
-std::string fixture_path(const std::string& name) { return std::string(DECODESCOPE_SOURCE_DIR "/tests/fixtures/") + name; }
+std::string fixture_path(const std::string& name) {
+    return std::string(DECODESCOPE_SOURCE_DIR "/tests/fixtures/") + name;
+}
 
 std::string read_fixture(const std::string& name) {
     std::ifstream in(fixture_path(name), std::ios::binary);
@@ -90,7 +93,8 @@ ReferenceValues load_reference(const std::string& file, const std::string& logit
     const SafetensorsHeader header = value_or_stop(read_safetensors(bytes_of(bytes), file));
     ReferenceValues out;
     for (const SafetensorsEntry& entry : header.entries) {
-        const Tensor tensor{entry.dtype, entry.shape, bytes.data() + header.data_offset + entry.begin, entry.end - entry.begin};
+        const Tensor tensor{entry.dtype, entry.shape, bytes.data() + header.data_offset + entry.begin,
+                            entry.end - entry.begin};
         if (entry.name == "tokens") out.tokens = elements<std::int32_t>(tensor);
         if (entry.name == logits_tensor) {
             out.logits = elements<float>(tensor);
@@ -124,7 +128,8 @@ FullPass run_full_pass(Backend& backend, const Model& model, std::span<const std
     const SequenceRows sequence{0, rows, cache.views()};
     std::vector<float> captured(static_cast<std::size_t>(c.layers * rows * c.heads * rows));
     std::vector<float*> layers;
-    for (std::int64_t layer = 0; layer < c.layers; ++layer) layers.push_back(captured.data() + layer * rows * c.heads * rows);
+    for (std::int64_t layer = 0; layer < c.layers; ++layer)
+        layers.push_back(captured.data() + layer * rows * c.heads * rows);
     FullPass out{c.vocabulary, c.layers, c.heads, std::vector<float>(static_cast<std::size_t>(rows * c.vocabulary)),
                  std::vector<float>(captured.size())};
     StepInputs inputs;
@@ -168,7 +173,9 @@ double relative_difference(std::span<const float> a, std::span<const float> b) {
 TemporaryFolder::TemporaryFolder() {
     std::random_device random;
     do {
-        path_ = (fs::temp_directory_path() / ("decodescope \u041c\u043e\u0434\u0435\u043b\u044c \u6a21\u578b " + std::to_string(random()))).string();
+        path_ = (fs::temp_directory_path() /
+                 ("decodescope \u041c\u043e\u0434\u0435\u043b\u044c \u6a21\u578b " + std::to_string(random())))
+                    .string();
     } while (!fs::create_directories(path_));
 }
 

@@ -1,4 +1,4 @@
-// Files of tests/fixtures, and a full pass of a model on a backend without any cache strategy: the oracle of other tests.
+// Files of tests/fixtures, and a full pass of a model on a backend without any cache strategy.
 #pragma once
 
 #include <cstdint>

@@ -111,8 +111,9 @@ TEST(Binding, ASquareMatrixTheWrongWayRoundShowsInTheLogits) {  // LD-11, plante
 TEST(Binding, ShapesAreComparedWithTheConfig) {  // LD-12
     Changed changed("l3");
     changed["model.layers.2.mlp.down_proj.weight"].shape = {128, 64};
-    EXPECT_THAT(changed.refusal(), HasSubstr("\"model.layers.2.mlp.down_proj.weight\" has the shape [128, 64]; config.json asks for "
-                                             "[64, 128]"));
+    EXPECT_THAT(changed.refusal(),
+                HasSubstr("\"model.layers.2.mlp.down_proj.weight\" has the shape [128, 64]; config.json asks for "
+                          "[64, 128]"));
     Changed fused("g2");
     fused["transformer.h.1.attn.c_attn.weight"].shape = {96, 32};
     EXPECT_THAT(fused.refusal(), HasSubstr("[96, 32]; config.json asks for [32, 96]"));
@@ -180,7 +181,8 @@ TEST(Binding, ExpectedTensorsAreThoseOfTheFiles) {
         const std::vector<ExpectedTensor> expected = expected_tensors(model->config);
         EXPECT_EQ(expected.size(), file.size()) << name;
         for (const ExpectedTensor& tensor : expected) {
-            const auto found = std::find_if(file.begin(), file.end(), [&](const FileTensor& t) { return t.name == tensor.name; });
+            const auto found =
+                std::find_if(file.begin(), file.end(), [&](const FileTensor& t) { return t.name == tensor.name; });
             ASSERT_NE(found, file.end()) << tensor.name;
             EXPECT_EQ(found->shape, tensor.shape) << tensor.name;
         }

@@ -17,12 +17,14 @@ using nlohmann::json;
 using testing::HasSubstr;
 
 json llama() {
-    return json::parse(R"({"architectures": ["LlamaForCausalLM"], "model_type": "llama", "vocab_size": 97, "hidden_size": 64,
+    return json::parse(
+        R"({"architectures": ["LlamaForCausalLM"], "model_type": "llama", "vocab_size": 97, "hidden_size": 64,
         "intermediate_size": 128, "num_hidden_layers": 3, "num_attention_heads": 8, "num_key_value_heads": 2,
         "max_position_embeddings": 128, "rms_norm_eps": 1e-05, "rope_theta": 500000.0, "tie_word_embeddings": false})");
 }
 json gpt2() {
-    return json::parse(R"({"architectures": ["GPT2LMHeadModel"], "model_type": "gpt2", "vocab_size": 300, "n_embd": 32, "n_layer": 2,
+    return json::parse(
+        R"({"architectures": ["GPT2LMHeadModel"], "model_type": "gpt2", "vocab_size": 300, "n_embd": 32, "n_layer": 2,
         "n_head": 4, "n_positions": 32, "layer_norm_epsilon": 1e-05, "activation_function": "gelu_new"})");
 }
 json with(json base, const char* key, json value) {
@@ -80,7 +82,8 @@ TEST(Config, DerivedFieldsFollowTheReference) {  // LD-12
 
 TEST(Config, ContradictionsAreNamedWithBothValues) {
     EXPECT_THAT(refusal(with(llama(), "num_key_value_heads", 3)), HasSubstr("8 query heads, not a multiple of its 3"));
-    EXPECT_THAT(refusal(with(llama(), "num_attention_heads", 7)), HasSubstr("64 is no multiple of \"num_attention_heads\" 7"));
+    EXPECT_THAT(refusal(with(llama(), "num_attention_heads", 7)),
+                HasSubstr("64 is no multiple of \"num_attention_heads\" 7"));
     EXPECT_THAT(refusal(with(gpt2(), "n_head", 5)), HasSubstr("32 is no multiple of \"n_head\" 5"));
     EXPECT_THAT(refusal(with(llama(), "head_dim", 7)), HasSubstr("even size"));
     EXPECT_THAT(refusal(with(llama(), "num_hidden_layers", 0)), HasSubstr("layers = 0"));
@@ -97,10 +100,14 @@ TEST(Config, ContradictionsAreNamedWithBothValues) {
 TEST(Config, OptionsThatAreNotImplementedAreRefused) {  // LD-14
     EXPECT_EQ(refusal(with(llama(), "rope_scaling", nullptr)), "accepted");
     EXPECT_EQ(refusal(with(llama(), "rope_scaling", {{"type", "default"}})), "accepted");
-    EXPECT_THAT(refusal(with(llama(), "rope_scaling", {{"type", "linear"}, {"factor", 2.0}})), HasSubstr("\"rope_scaling\" of type \"linear\""));
-    EXPECT_THAT(refusal(with(llama(), "rope_scaling", {{"rope_type", "llama3"}, {"factor", 8.0}})), HasSubstr("\"llama3\""));
+    EXPECT_THAT(refusal(with(llama(), "rope_scaling", {{"type", "linear"}, {"factor", 2.0}})),
+                HasSubstr("\"rope_scaling\" of type \"linear\""));
+    EXPECT_THAT(refusal(with(llama(), "rope_scaling", {{"rope_type", "llama3"}, {"factor", 8.0}})),
+                HasSubstr("\"llama3\""));
     EXPECT_THAT(refusal(with(llama(), "rope_scaling", {{"factor", 2.0}})), HasSubstr("rope_scaling"));
-    EXPECT_FLOAT_EQ(accepted(with(without(llama(), "rope_theta"), "rope_parameters", {{"rope_type", "default"}, {"rope_theta", 7000.0}})).rope_theta,
+    EXPECT_FLOAT_EQ(accepted(with(without(llama(), "rope_theta"), "rope_parameters",
+                                  {{"rope_type", "default"}, {"rope_theta", 7000.0}}))
+                        .rope_theta,
                     7000.0f);
     EXPECT_THAT(refusal(with(llama(), "attention_bias", true)), HasSubstr("\"attention_bias\": true"));
     EXPECT_THAT(refusal(with(llama(), "mlp_bias", true)), HasSubstr("mlp_bias"));
@@ -108,21 +115,25 @@ TEST(Config, OptionsThatAreNotImplementedAreRefused) {  // LD-14
     EXPECT_THAT(refusal(with(llama(), "sliding_window", 4096)), HasSubstr("\"sliding_window\": 4096"));
     EXPECT_THAT(refusal(with(llama(), "partial_rotary_factor", 0.5)), HasSubstr("partial_rotary_factor"));
     EXPECT_THAT(refusal(with(llama(), "quantization_config", {{"bits", 4}})), HasSubstr("quantization_config"));
-    EXPECT_THAT(refusal(with(gpt2(), "scale_attn_by_inverse_layer_idx", true)), HasSubstr("scale_attn_by_inverse_layer_idx"));
+    EXPECT_THAT(refusal(with(gpt2(), "scale_attn_by_inverse_layer_idx", true)),
+                HasSubstr("scale_attn_by_inverse_layer_idx"));
     EXPECT_THAT(refusal(with(gpt2(), "scale_attn_weights", false)), HasSubstr("\"scale_attn_weights\": false"));
     EXPECT_THAT(refusal(with(gpt2(), "activation_function", "relu")), HasSubstr("\"relu\""));
     EXPECT_THAT(refusal(with(gpt2(), "add_cross_attention", true)), HasSubstr("add_cross_attention"));
 }
 
 TEST(Config, OtherArchitecturesAreNamed) {
-    EXPECT_THAT(refusal(json{{"architectures", {"MistralForCausalLM"}}, {"model_type", "mistral"}}), HasSubstr("MistralForCausalLM"));
+    EXPECT_THAT(refusal(json{{"architectures", {"MistralForCausalLM"}}, {"model_type", "mistral"}}),
+                HasSubstr("MistralForCausalLM"));
     EXPECT_THAT(refusal(json{{"model_type", "qwen2"}}), HasSubstr("\"qwen2\""));
-    EXPECT_THAT(refusal(with(llama(), "architectures", {"LlamaForSequenceClassification"})), HasSubstr("LlamaForSequenceClassification"));
+    EXPECT_THAT(refusal(with(llama(), "architectures", {"LlamaForSequenceClassification"})),
+                HasSubstr("LlamaForSequenceClassification"));
     EXPECT_EQ(refusal(without(llama(), "architectures")), "accepted");
     EXPECT_EQ(refusal(without(llama(), "model_type")), "accepted");
     EXPECT_THAT(refusal(json::object()), HasSubstr("model_type"));
     EXPECT_THAT(refusal(json::array()), HasSubstr("no JSON object"));
-    EXPECT_THAT(read_config("{\"a\": 1, \"a\": 2}", "config.json", "m").error().message, HasSubstr("duplicate key \"a\""));
+    EXPECT_THAT(read_config("{\"a\": 1, \"a\": 2}", "config.json", "m").error().message,
+                HasSubstr("duplicate key \"a\""));
 }
 
 TEST(Config, EndTokensMayBeAList) {

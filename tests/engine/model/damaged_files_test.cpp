@@ -1,4 +1,4 @@
-// Flipped bytes and cut-off files, with a fixed seed: every outcome is a value or an error with a sentence, never a crash.
+// Flipped bytes and cut-off files, with a fixed seed: the outcome is a value or an error with a sentence, never a crash.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -91,7 +91,8 @@ TEST(DamagedFiles, TokenizerJson) {
 }
 
 TEST(DamagedFiles, VocabAndMerges) {
-    const std::string vocab = read_fixture("tokenizer-gpt2/vocab.json"), merges = read_fixture("tokenizer-gpt2/merges.txt");
+    const std::string vocab = read_fixture("tokenizer-gpt2/vocab.json"),
+                      merges = read_fixture("tokenizer-gpt2/merges.txt");
     Damage damage(3);
     for (int i = 0; i < 250; ++i) {
         auto parts = i % 2 == 0 ? read_vocab_and_merges(damage.apply(vocab, vocab.size()), merges, "x")
@@ -131,7 +132,8 @@ TEST(DamagedFiles, WholeModels) {
         for (const WeightTensor& t : (*model)->weights.tensors) {
             const std::int64_t last = (t.rows - 1) * t.row_stride + (t.columns - 1) * t.column_stride;
             std::uint32_t value = 0;
-            std::memcpy(&value, static_cast<const std::byte*>(t.data) + last * static_cast<std::int64_t>(element_bytes(t.type)),
+            std::memcpy(&value,
+                        static_cast<const std::byte*>(t.data) + last * static_cast<std::int64_t>(element_bytes(t.type)),
                         element_bytes(t.type));
         }
     }

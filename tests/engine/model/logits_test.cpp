@@ -63,7 +63,8 @@ TEST_P(Logits, BundledModel) {
     const auto model = open_model("bundled", {DECODESCOPE_SOURCE_DIR "/resources", 0}, {}, {});
     ASSERT_TRUE(model.ok()) << model.error().text();
     const auto stored = nlohmann::json::parse(read_fixture("bundled/ids.json"));
-    ASSERT_EQ(stored["model_crc32"].get<std::uint32_t>(), crc32(read_fixture("../../resources/model/bundled/model.safetensors")))
+    ASSERT_EQ(stored["model_crc32"].get<std::uint32_t>(),
+              crc32(read_fixture("../../resources/model/bundled/model.safetensors")))
         << "the bundled model has changed: run python3 tests/fixtures/make_bundled_reference.py";
     for (const char* language : {"en", "zh"}) {
         SCOPED_TRACE(language);
@@ -71,7 +72,8 @@ TEST_P(Logits, BundledModel) {
     }
 }
 
-INSTANTIATE_TEST_SUITE_P(Backends, Logits, testing::Values("reference", "cpu"), [](const auto& info) { return info.param; });
+INSTANTIATE_TEST_SUITE_P(Backends, Logits, testing::Values("reference", "cpu"),
+                         [](const auto& info) { return info.param; });
 
 // Planted faults: the comparison must see each of them far above its tolerance.
 TEST(LogitsComparison, SeesPlantedFaults) {
@@ -106,7 +108,7 @@ TEST(LogitsComparison, SeesPlantedFaults) {
     EXPECT_GT(difference(heads), 0.001);
 }
 
-// LD-13 and the rotation of the attention scores: theta enters through every second position only if pairs are (i, i + d/2).
+// LD-13: the rotated pairs are (i, i + d/2).
 TEST(LogitsComparison, InterleavedPairsWouldBeSeen) {
     const ReferenceValues wanted = load_reference("l3/reference.safetensors");
     Model model = *open_fixture("l3");
@@ -119,12 +121,14 @@ TEST(LogitsComparison, InterleavedPairsWouldBeSeen) {
             const std::size_t row_bytes = static_cast<std::size_t>(tensor.columns) * 4;
             std::string bytes;
             for (std::int64_t head = 0; head < tensor.rows / 8; ++head)
-                for (const int row : {0, 4, 1, 5, 2, 6, 3, 7}) bytes.append(data + (head * 8 + row) * static_cast<std::int64_t>(row_bytes), row_bytes);
+                for (const int row : {0, 4, 1, 5, 2, 6, 3, 7})
+                    bytes.append(data + (head * 8 + row) * static_cast<std::int64_t>(row_bytes), row_bytes);
             kept.push_back(bytes);
         }
     std::size_t next = 0;
     for (const LayerWeights& layer : model.index.layers)
-        for (const int index : {layer.query, layer.key}) model.weights.tensors[static_cast<std::size_t>(index)].data = kept[next++].data();
+        for (const int index : {layer.query, layer.key})
+            model.weights.tensors[static_cast<std::size_t>(index)].data = kept[next++].data();
     const auto backend = make_reference_backend();
     EXPECT_GT(relative_difference(run_full_pass(*backend, model, wanted.tokens).logits, wanted.logits), 0.01);
 }

@@ -30,8 +30,9 @@ std::string model_refusal(const std::string& folder) {
 FileTensor small(const std::string& name, char fill) { return {name, "F32", {2}, std::string(8, fill)}; }
 
 void write_index(const TemporaryFolder& folder, const std::string& shard_of_b) {
-    folder.write("model.safetensors.index.json",
-                 R"({"metadata": {"total_size": 16}, "weight_map": {"a": "one.safetensors", "b": ")" + shard_of_b + "\"}}");
+    folder.write(
+        "model.safetensors.index.json",
+        R"({"metadata": {"total_size": 16}, "weight_map": {"a": "one.safetensors", "b": ")" + shard_of_b + "\"}}");
 }
 
 TEST(ModelFolder, ShardsAreJoined) {
@@ -53,8 +54,8 @@ TEST(ModelFolder, ShardNamesCannotLeaveTheFolder) {  // LD-07
     folder.write("one.safetensors", safetensors_bytes({small("a", 'a')}));
     fs::create_directory(folder.file("sub"));
     const std::string absolute = outside.file("x.safetensors");
-    const std::vector<std::string> names = {"../x.safetensors", "/etc/passwd", "C:\\\\x", "sub/../../x", "..", ".", "", "sub/x",
-                                            "a\\u0000b", absolute};
+    const std::vector<std::string> names = {
+        "../x.safetensors", "/etc/passwd", "C:\\\\x", "sub/../../x", "..", ".", "", "sub/x", "a\\u0000b", absolute};
     for (const std::string& name : names) {
         write_index(folder, name);
         EXPECT_THAT(refusal(folder.path()), HasSubstr("not a plain file name")) << name;
@@ -90,16 +91,19 @@ TEST(ModelFolder, IndexesAreChecked) {
     };
     EXPECT_THAT(index("{}"), HasSubstr("weight_map"));
     EXPECT_THAT(index(R"({"weight_map": {"a": 5}})"), HasSubstr("\"a\" is 5"));
-    EXPECT_THAT(index(R"({"weight_map": {"a": "one.safetensors", "a": "one.safetensors"}})"), HasSubstr("duplicate key"));
+    EXPECT_THAT(index(R"({"weight_map": {"a": "one.safetensors", "a": "one.safetensors"}})"),
+                HasSubstr("duplicate key"));
     EXPECT_THAT(index("{"), HasSubstr("not valid JSON"));
     EXPECT_EQ(index(R"({"weight_map": {"a": "one.safetensors"}})"), "accepted");
 }
 
-TEST(ModelFolder, NonAsciiPathsAndLargeOffsetsWork) {  // LD-08, LD-09: the folder's name has Cyrillic, Chinese and a space
+TEST(ModelFolder,
+     NonAsciiPathsAndLargeOffsetsWork) {  // LD-08, LD-09: the folder's name has Cyrillic, Chinese and a space
     TemporaryFolder folder;
     const std::int64_t gap = std::int64_t{4608} << 20;  // 4.5 GiB
-    const std::string header = "{\"gap\": {\"dtype\": \"U8\", \"shape\": [" + std::to_string(gap) + "], \"data_offsets\": [0, " +
-                               std::to_string(gap) + "]}, \"w\": {\"dtype\": \"F32\", \"shape\": [2], \"data_offsets\": [" +
+    const std::string header = "{\"gap\": {\"dtype\": \"U8\", \"shape\": [" + std::to_string(gap) +
+                               "], \"data_offsets\": [0, " + std::to_string(gap) +
+                               "]}, \"w\": {\"dtype\": \"F32\", \"shape\": [2], \"data_offsets\": [" +
                                std::to_string(gap) + ", " + std::to_string(gap + 8) + "]}}";
     const std::string start = safetensors_bytes(header, "");
     folder.write("model.safetensors", start);
@@ -187,7 +191,8 @@ TEST(ModelFolder, IdentityChangesWithEveryPart) {
 TEST(ModelFolder, CardFilesAreReadWhenTheyAreThere) {
     TemporaryFolder folder;
     for (const char* name : {"config.json", "tokenizer.json", "model.safetensors"}) folder.copy_fixture("l3", name);
-    folder.write("heads.json", R"({"heads": [{"layer": 1, "head": 7, "role": "induction", "induction": 0.75, "first": 0.1}]})");
+    folder.write("heads.json",
+                 R"({"heads": [{"layer": 1, "head": 7, "role": "induction", "induction": 0.75, "first": 0.1}]})");
     folder.write("presets.json", R"([{"id": "key", "language": "zh_CN", "title": "t", "text": "钥匙", "what": "w"}])");
     const auto model = open_model(folder.path(), {}, {}, {});
     ASSERT_TRUE(model.ok()) << model.error().text();

@@ -32,10 +32,11 @@ std::string with_length(std::uint64_t length, std::size_t size) {
 TEST(SafetensorsHeader, LengthIsComparedWithTheFileBeforeItIsUsed) {  // LD-01
     const std::size_t size = 4096;
     for (const std::uint64_t length :
-         {std::uint64_t{0}, std::uint64_t{1}, std::uint64_t{7}, std::uint64_t{size}, std::uint64_t{size - 7}, std::uint64_t{1} << 31,
-          std::uint64_t{1} << 63, ~std::uint64_t{0}, ~std::uint64_t{0} - 4})
+         {std::uint64_t{0}, std::uint64_t{1}, std::uint64_t{7}, std::uint64_t{size}, std::uint64_t{size - 7},
+          std::uint64_t{1} << 31, std::uint64_t{1} << 63, ~std::uint64_t{0}, ~std::uint64_t{0} - 4})
         EXPECT_THAT(refusal(with_length(length, size)), testing::Not("accepted")) << length;
-    EXPECT_THAT(refusal(with_length(std::uint64_t{1} << 63, size)), HasSubstr("9223372036854775808 bytes in a file of 4096"));
+    EXPECT_THAT(refusal(with_length(std::uint64_t{1} << 63, size)),
+                HasSubstr("9223372036854775808 bytes in a file of 4096"));
     EXPECT_THAT(refusal(std::string()), HasSubstr("0 bytes are too few"));
     EXPECT_THAT(refusal(std::string(7, '{')), HasSubstr("7 bytes are too few"));
 }
@@ -75,9 +76,12 @@ TEST(SafetensorsHeader, OffsetsMustFitShapeTypeAndFile) {  // LD-02
     EXPECT_THAT(one("[0, 12]"), HasSubstr("shape [2, 2] of F32 needs 16 bytes, its data has 12"));
     EXPECT_THAT(one("[0, 18446744073709551615]"), testing::Not("accepted"));
     EXPECT_THAT(one("null"), HasSubstr("null"));
-    EXPECT_THAT(refusal("{\"w\": {\"dtype\": \"F32\", \"shape\": [2, 2]}}", 16), HasSubstr("\"data_offsets\" is missing"));
-    EXPECT_THAT(refusal("{\"w\": {\"dtype\": \"F32\", \"data_offsets\": [0, 16]}}", 16), HasSubstr("\"shape\" is missing"));
-    EXPECT_THAT(refusal("{\"w\": {\"shape\": [2, 2], \"data_offsets\": [0, 16]}}", 16), HasSubstr("\"dtype\" is missing"));
+    EXPECT_THAT(refusal("{\"w\": {\"dtype\": \"F32\", \"shape\": [2, 2]}}", 16),
+                HasSubstr("\"data_offsets\" is missing"));
+    EXPECT_THAT(refusal("{\"w\": {\"dtype\": \"F32\", \"data_offsets\": [0, 16]}}", 16),
+                HasSubstr("\"shape\" is missing"));
+    EXPECT_THAT(refusal("{\"w\": {\"shape\": [2, 2], \"data_offsets\": [0, 16]}}", 16),
+                HasSubstr("\"dtype\" is missing"));
     EXPECT_THAT(refusal("{\"w\": {\"dtype\": \"F32\", \"shape\": [1000, 1000], \"data_offsets\": [0, 4]}}", 4),
                 HasSubstr("needs 4000000 bytes, its data has 4"));
 }
@@ -101,14 +105,16 @@ TEST(SafetensorsHeader, RepeatedKeysAreNamed) {  // LD-04
     const std::string entry = "{\"dtype\": \"F32\", \"shape\": [4], \"data_offsets\": [0, 16]}";
     const std::string other = "{\"dtype\": \"F32\", \"shape\": [4], \"data_offsets\": [16, 32]}";
     EXPECT_THAT(refusal("{\"w\": " + entry + ", \"w\": " + other + "}", 32), HasSubstr("duplicate key \"w\""));
-    EXPECT_THAT(refusal("{\"w\": {\"dtype\": \"F32\", \"dtype\": \"F16\", \"shape\": [4], \"data_offsets\": [0, 16]}}", 16),
-                HasSubstr("duplicate key \"dtype\""));
+    EXPECT_THAT(
+        refusal("{\"w\": {\"dtype\": \"F32\", \"dtype\": \"F16\", \"shape\": [4], \"data_offsets\": [0, 16]}}", 16),
+        HasSubstr("duplicate key \"dtype\""));
 }
 
 TEST(SafetensorsHeader, UnknownTypesAreRefusedAndKnownOnesCounted) {  // LD-05
     const auto typed = [](const std::string& dtype, std::size_t bytes) {
-        return refusal("{\"w\": {\"dtype\": " + dtype + ", \"shape\": [4], \"data_offsets\": [0, " + std::to_string(bytes) + "]}}",
-                       bytes);
+        return refusal(
+            "{\"w\": {\"dtype\": " + dtype + ", \"shape\": [4], \"data_offsets\": [0, " + std::to_string(bytes) + "]}}",
+            bytes);
     };
     EXPECT_THAT(typed("\"F99\"", 16), HasSubstr("unknown dtype \"F99\""));
     EXPECT_THAT(typed("\"\"", 16), HasSubstr("unknown dtype"));
@@ -124,7 +130,8 @@ TEST(SafetensorsHeader, UnknownTypesAreRefusedAndKnownOnesCounted) {  // LD-05
 
 TEST(SafetensorsHeader, ElementCountsCannotOverflow) {  // LD-06
     const auto shaped = [](const std::string& shape, std::size_t bytes) {
-        return refusal("{\"w\": {\"dtype\": \"F32\", \"shape\": " + shape + ", \"data_offsets\": [0, " + std::to_string(bytes) + "]}}",
+        return refusal("{\"w\": {\"dtype\": \"F32\", \"shape\": " + shape + ", \"data_offsets\": [0, " +
+                           std::to_string(bytes) + "]}}",
                        bytes);
     };
     EXPECT_THAT(shaped("[4294967296, 4294967296]", 0), HasSubstr("more than can be counted"));
@@ -144,8 +151,9 @@ TEST(SafetensorsHeader, ManyTensorsAreReadInOnePass) {  // LD-17; the time is me
     std::string header = "{", closing;
     const int count = 20000;
     for (int i = 0; i < count; ++i) {
-        header += closing + "\"layer." + std::to_string(i) + ".weight\": {\"dtype\": \"F16\", \"shape\": [1, 2], \"data_offsets\": [" +
-                  std::to_string(4 * i) + ", " + std::to_string(4 * i + 4) + "]}";
+        header += closing + "\"layer." + std::to_string(i) +
+                  ".weight\": {\"dtype\": \"F16\", \"shape\": [1, 2], \"data_offsets\": [" + std::to_string(4 * i) +
+                  ", " + std::to_string(4 * i + 4) + "]}";
         closing = ", ";
     }
     const std::string file = safetensors_bytes(header + "}", std::string(4 * count, 'x'));

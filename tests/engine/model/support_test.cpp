@@ -19,10 +19,12 @@ using testing::HasSubstr;
 TEST(Numbers, AreReadWholeOrNotAtAll) {
     EXPECT_EQ(parse_integer("-42"), -42);
     EXPECT_EQ(parse_unsigned("18446744073709551615"), 18446744073709551615ull);
-    for (const char* text : {"", "1,5", "+5", " 5", "5 ", "0x10", "5.0", "1e3", "9223372036854775808"}) EXPECT_FALSE(parse_integer(text)) << text;
+    for (const char* text : {"", "1,5", "+5", " 5", "5 ", "0x10", "5.0", "1e3", "9223372036854775808"})
+        EXPECT_FALSE(parse_integer(text)) << text;
     EXPECT_DOUBLE_EQ(*parse_number("0.2"), 0.2);
     EXPECT_DOUBLE_EQ(*parse_number("1e-05"), 1e-5);
-    for (const char* text : {"", "0,2", "nan", "inf", "1.5x", "1.5 ", "1e999"}) EXPECT_FALSE(parse_number(text)) << text;
+    for (const char* text : {"", "0,2", "nan", "inf", "1.5x", "1.5 ", "1e999"})
+        EXPECT_FALSE(parse_number(text)) << text;
 }
 
 TEST(Numbers, AreWrittenWithAPoint) {
@@ -53,7 +55,8 @@ TEST(Numbers, BytesHaveBinaryUnits) {
 }
 
 TEST(Json, KeepsOrderKindsAndExactIntegers) {
-    const auto root = parse_json(R"({"b": 9007199254740993, "a": [1.5, true, null, "x"], "big": 18446744073709551615})", "f");
+    const auto root =
+        parse_json(R"({"b": 9007199254740993, "a": [1.5, true, null, "x"], "big": 18446744073709551615})", "f");
     ASSERT_TRUE(root.ok());
     EXPECT_EQ(root->members()[0].first, "b");
     EXPECT_EQ(root->find("b")->as_integer(), 9007199254740993) << "not through a double";
@@ -64,12 +67,14 @@ TEST(Json, KeepsOrderKindsAndExactIntegers) {
 }
 
 TEST(Json, IsBounded) {
-    EXPECT_THAT(parse_json("{\"a\": 1, \"b\": {\"c\": 1, \"c\": 2}}", "f").error().message, HasSubstr("f: duplicate key \"c\""));
+    EXPECT_THAT(parse_json("{\"a\": 1, \"b\": {\"c\": 1, \"c\": 2}}", "f").error().message,
+                HasSubstr("f: duplicate key \"c\""));
     EXPECT_THAT(parse_json(std::string(100000, '['), "f").error().message, HasSubstr("nested more than 64"));
     JsonLimits limits;
     limits.values = 10;
     EXPECT_THAT(parse_json("[1,2,3,4,5,6,7,8,9,10,11]", "f", limits).error().message, HasSubstr("more than 10 values"));
-    for (const char* text : {"", "{", "nul", "[1,]", "\"\xff\"", "1e999", "{} {}", "'a'"}) EXPECT_FALSE(parse_json(text, "f").ok()) << text;
+    for (const char* text : {"", "{", "nul", "[1,]", "\"\xff\"", "1e999", "{} {}", "'a'"})
+        EXPECT_FALSE(parse_json(text, "f").ok()) << text;
 }
 
 TEST(Hash, PiecesEqualTheWhole) {

@@ -1,10 +1,12 @@
 // Merging: the ids of the slow algorithm, and work that grows with n log n (TK-05, TK-10).
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <map>
 
 #include "engine/text/byte_pair_merger.h"
+#include "engine/text/least_tokens.h"
 #include "engine/text/load_tokenizer.h"
 #include "tests/support/fixtures.h"
 
@@ -77,7 +79,9 @@ TEST(Merging, EqualsTheSlowAlgorithmOnRandomText) {
         // Pairs of three letters and of earlier results, in any order of rank.
         std::vector<std::pair<std::int32_t, std::int32_t>> pairs;
         for (int i = 0; i < 12; ++i) {
-            const auto pick = [&] { return next(2) == 0 || i == 0 ? 'a' + next(3) : 256 + next(static_cast<std::uint32_t>(i)); };
+            const auto pick = [&] {
+                return next(2) == 0 || i == 0 ? 'a' + next(3) : 256 + next(static_cast<std::uint32_t>(i));
+            };
             const std::pair<std::int32_t, std::int32_t> pair = {pick(), pick()};
             if (std::find(pairs.begin(), pairs.end(), pair) == pairs.end()) pairs.push_back(pair);
         }
@@ -111,6 +115,16 @@ TEST(Merging, AMegabyteOfOneCharacterIsTokenized) {  // TK-05, with splitting; T
         for (const std::int32_t id : *ids) back += tokenizer->token_bytes(id);
         EXPECT_EQ(back, text);
     }
+}
+
+TEST(Merging, LeastTokensIsABound) {  // TK-10: 50 MB are refused without being tokenized
+    const auto tokenizer = *load_tokenizer(fixture_path("tokenizer-gpt2"), {});
+    EXPECT_EQ(least_tokens(*tokenizer, 0), 0);
+    const auto stored = nlohmann::json::parse(read_fixture("tokenizer_ids.json"));
+    for (std::size_t i = 0; i < stored["strings"].size(); ++i)
+        EXPECT_LE(least_tokens(*tokenizer, stored["strings"][i].get<std::string>().size()),
+                  static_cast<std::int64_t>(stored["gpt2"][i].size()));
+    EXPECT_GT(least_tokens(*tokenizer, 50'000'000), 1'000'000);
 }
 
 TEST(Merging, IsCancelled) {

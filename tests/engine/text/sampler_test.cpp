@@ -1,4 +1,4 @@
-// SP-01 to SP-07 as far as they apply: boundaries of top-p, order of the filters, temperature, seeds, numbers that are none.
+// SP-01 to SP-07 as far as they apply: boundaries of top-p, order of the filters, temperature, seeds, NaN.
 #include "engine/text/sampler.h"
 
 #include <gmock/gmock.h>
@@ -22,7 +22,9 @@ std::vector<float> logits_of(const std::vector<double>& probabilities) {
     return out;
 }
 
-SamplerConfig config(double temperature, int top_k, double top_p, std::uint64_t seed = 1) { return {temperature, top_k, top_p, seed}; }
+SamplerConfig config(double temperature, int top_k, double top_p, std::uint64_t seed = 1) {
+    return {temperature, top_k, top_p, seed};
+}
 
 std::vector<std::int32_t> kept(const std::vector<float>& logits, const SamplerConfig& c) {
     std::vector<std::int32_t> out;
@@ -38,7 +40,9 @@ double sum(const std::vector<TokenProbability>& distribution) {
 
 TEST(Sampler, TopPKeepsTheSmallestSetThatReachesIt) {  // SP-01
     using V = std::vector<std::int32_t>;
-    const auto top_p = [](const std::vector<double>& p, double limit) { return kept(logits_of(p), config(1, 0, limit)); };
+    const auto top_p = [](const std::vector<double>& p, double limit) {
+        return kept(logits_of(p), config(1, 0, limit));
+    };
     EXPECT_EQ(top_p({.5, .35, .10, .05}, .9), (V{0, 1, 2}));
     EXPECT_EQ(top_p({.5, .41, .09}, .9), (V{0, 1}));
     EXPECT_EQ(top_p({.4, .3, .2, .1}, .8), (V{0, 1, 2}));
@@ -67,7 +71,8 @@ TEST(Sampler, FiltersRenormalizeInOrder) {  // SP-03
     // Top-k leaves .5 and .3, that is .625 and .375; only then is top-p applied.
     EXPECT_EQ(kept(logits, config(1, 2, .6)), (std::vector<std::int32_t>{0}));
     EXPECT_EQ(kept(logits, config(1, 2, .63)), (std::vector<std::int32_t>{0, 1}));
-    for (const SamplerConfig& c : {config(1, 0, 1), config(1, 2, 1), config(0.7, 3, .8), config(2, 0, .5), config(0, 0, 1)})
+    for (const SamplerConfig& c :
+         {config(1, 0, 1), config(1, 2, 1), config(0.7, 3, .8), config(2, 0, .5), config(0, 0, 1)})
         EXPECT_NEAR(sum(filtered_distribution(logits, c)), 1.0, 1e-6);
     const auto two = filtered_distribution(logits, config(1, 2, 1));
     EXPECT_NEAR(two[0].probability, .625, 1e-6);
@@ -115,7 +120,9 @@ TEST(Sampler, WrongSettingsAreRefused) {  // SP-04
 
 // Computed with a few lines of Python from the definition of splitmix64: the same for every compiler.
 TEST(Sampler, UniformsOfSeed42) {  // SP-06
-    const std::vector<double> wanted = {0x1.7bae644c5fd6dp-1, 0x1.477f199d93378p-3, 0x1.1d499d5c4c3e6p-2, 0x1.607387fc392b8p-2, 0x1.378b0b4489040p-5, 0x1.bc8863f47901bp-1, 0x1.bf4b38e229bb4p-3, 0x1.99ec6bdd3d3c5p-1, 0x1.5c16e1dc2cf5ep-2, 0x1.3ca9ae7052feep-1};
+    const std::vector<double> wanted = {
+        0x1.7bae644c5fd6dp-1, 0x1.477f199d93378p-3, 0x1.1d499d5c4c3e6p-2, 0x1.607387fc392b8p-2, 0x1.378b0b4489040p-5,
+        0x1.bc8863f47901bp-1, 0x1.bf4b38e229bb4p-3, 0x1.99ec6bdd3d3c5p-1, 0x1.5c16e1dc2cf5ep-2, 0x1.3ca9ae7052feep-1};
     Sampler sampler(config(1, 0, 1, 42));
     for (const double value : wanted) EXPECT_EQ(sampler.next_uniform(), value);
 }
@@ -129,7 +136,8 @@ TEST(Sampler, SameSeedSameTokens) {  // SP-06
         for (int i = 0; i < 20; ++i) out.push_back(*sampler.sample(logits));
         return out;
     };
-    const std::vector<std::int32_t> golden = {95, 64, 13, 36, 18, 39, 87, 44, 36, 3, 87, 8, 31, 31, 26, 87, 41, 8, 41, 49};
+    const std::vector<std::int32_t> golden = {95, 64, 13, 36, 18, 39, 87, 44, 36, 3,
+                                              87, 8,  31, 31, 26, 87, 41, 8,  41, 49};
     EXPECT_EQ(run(42), golden);
     EXPECT_EQ(run(42), run(42));
     EXPECT_NE(run(42), run(43));
@@ -165,12 +173,14 @@ TEST(Sampler, DrawsFollowTheProbabilities) {
 TEST(Sampler, NumbersThatAreNoneStopTheChoice) {  // SP-07
     for (const double temperature : {0.0, 1.0}) {
         Sampler sampler(config(temperature, 0, 1));
-        for (const std::vector<float>& bad : {std::vector<float>{1, kNaN, 2}, {kNaN, 1}, {1, kInf}, {-kInf, -kInf}, {}}) {
+        for (const std::vector<float>& bad :
+             {std::vector<float>{1, kNaN, 2}, {kNaN, 1}, {1, kInf}, {-kInf, -kInf}, {}}) {
             const auto token = sampler.sample(bad);
             ASSERT_FALSE(token.ok());
             EXPECT_EQ(token.error().kind, ErrorKind::NonFinite);
         }
-        EXPECT_THAT(sampler.sample(std::vector<float>{1, kNaN, 2}).error().message, HasSubstr("token 1 is not a number"));
+        EXPECT_THAT(sampler.sample(std::vector<float>{1, kNaN, 2}).error().message,
+                    HasSubstr("token 1 is not a number"));
     }
     EXPECT_TRUE(top_probabilities(std::vector<float>{1, kNaN}, 2).empty());
 }

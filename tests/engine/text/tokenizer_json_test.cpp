@@ -90,7 +90,8 @@ TEST(TokenizerJson, SplitBehaviors) {
     EXPECT_EQ(ids(value, "abc-x-"), (Ids{257, 'x'})) << "inverted: what matches is kept";
     value["pre_tokenizer"] = sequence({split("b", "MergedWithNext"), level(false)});
     EXPECT_THAT(refusal(value), HasSubstr("MergedWithNext"));
-    value["pre_tokenizer"] = sequence({json{{"type", "Split"}, {"pattern", {{"String", "."}}}, {"behavior", "Isolated"}}, level(false)});
+    value["pre_tokenizer"] =
+        sequence({json{{"type", "Split"}, {"pattern", {{"String", "."}}}, {"behavior", "Isolated"}}, level(false)});
     EXPECT_EQ(ids(value, "abc.abc"), (Ids{257, '.', 257})) << "plain text, not a pattern";
 }
 
@@ -111,12 +112,14 @@ TEST(TokenizerJson, WhatIsNotByteLevelIsRefusedByName) {
     };
     EXPECT_EQ(refusal(document()), "accepted");
     EXPECT_THAT(with("normalizer", {{"type", "NFC"}}), HasSubstr("normalizer \"NFC\""));
-    EXPECT_THAT(with("normalizer", {{"type", "Sequence"}, {"normalizers", {{{"type", "Prepend"}}}}}), HasSubstr("\"Prepend\""));
+    EXPECT_THAT(with("normalizer", {{"type", "Sequence"}, {"normalizers", {{{"type", "Prepend"}}}}}),
+                HasSubstr("\"Prepend\""));
     EXPECT_THAT(with("pre_tokenizer", {{"type", "Metaspace"}}), HasSubstr("pre_tokenizer \"Metaspace\""));
     EXPECT_THAT(with("pre_tokenizer", nullptr), HasSubstr("without ByteLevel"));
     EXPECT_THAT(with("pre_tokenizer", sequence({level(true), split("a", "Isolated")})), HasSubstr("behind ByteLevel"));
     EXPECT_THAT(with("decoder", {{"type", "Metaspace"}}), HasSubstr("decoder \"Metaspace\""));
-    EXPECT_THAT(with("post_processor", {{"type", "RobertaProcessing"}}), HasSubstr("post_processor \"RobertaProcessing\""));
+    EXPECT_THAT(with("post_processor", {{"type", "RobertaProcessing"}}),
+                HasSubstr("post_processor \"RobertaProcessing\""));
     EXPECT_THAT(with("pre_tokenizer", sequence({split("\\bx", "Isolated"), level(false)})), HasSubstr("\\b"));
     EXPECT_THAT(with("pre_tokenizer", sequence({split("(", "Isolated"), level(false)})), HasSubstr("cannot be used"));
     const auto model = [](const char* key, json part) {
@@ -138,7 +141,8 @@ TEST(TokenizerJson, WhatIsNotByteLevelIsRefusedByName) {
 TEST(TokenizerJson, TemplatesMayOnlyPutOneTokenInFront) {
     const auto with = [](json single) {
         json value = document();
-        value["added_tokens"] = {{{"id", 300}, {"content", "<s>"}, {"special", true}}, {{"id", 301}, {"content", "</s>"}, {"special", true}}};
+        value["added_tokens"] = {{{"id", 300}, {"content", "<s>"}, {"special", true}},
+                                 {{"id", 301}, {"content", "</s>"}, {"special", true}}};
         value["post_processor"] = {{"type", "TemplateProcessing"},
                                    {"single", std::move(single)},
                                    {"special_tokens", {{"<s>", {{"ids", {300}}}}, {"</s>", {{"ids", {301}}}}}}};

@@ -133,7 +133,8 @@ TEST_F(TwoFiles, DamageIsNamed) {
 
 TEST(Tokenizer, CarriageReturnsAndMarksAreKept) {  // TK-02: no newline translation, the byte-order mark is text
     const TokenizerPtr t = fixture("tokenizer-gpt2");
-    for (const std::string text : {"a\r\nb", "line1\r\nline2\r\n", "\xEF\xBB\xBFtext", "\r"}) EXPECT_EQ(t->decode(encode(*t, text)), text);
+    for (const std::string text : {"a\r\nb", "line1\r\nline2\r\n", "\xEF\xBB\xBFtext", "\r"})
+        EXPECT_EQ(t->decode(encode(*t, text)), text);
     EXPECT_EQ(encode(*t, "\r\n").size(), 2u);
 }
 
@@ -199,7 +200,8 @@ TEST(Tokenizer, BytesThatAreNoUtf8AreKept) {  // TK-04
     const TokenizerPtr t = fixture("tokenizer-gpt2");
     std::string all;
     for (int c = 0; c < 256; ++c) all += static_cast<char>(c);
-    for (const std::string& bytes : {std::string("\xff"), std::string("\xc3("), std::string("a\xe2\x82"), std::string("\xed\xa0\x80"), all}) {
+    for (const std::string& bytes :
+         {std::string("\xff"), std::string("\xc3("), std::string("a\xe2\x82"), std::string("\xed\xa0\x80"), all}) {
         std::string back;
         for (const std::int32_t id : encode(*t, bytes)) back += t->token_bytes(id);
         EXPECT_EQ(back, bytes);

@@ -1,0 +1,15 @@
+// A bound that needs no tokenizing.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "engine/text/tokenizer.h"
+
+namespace decodescope {
+
+// A text of so many bytes has at least this many tokens: bytes / longest token. A text that can never fit the context
+// is refused by it at once, before 50 MB are tokenized.
+std::int64_t least_tokens(const Tokenizer& tokenizer, std::size_t text_bytes);
+
+}  // namespace decodescope
