@@ -1,5 +1,5 @@
-// An engine without arithmetic: deterministic tokens, any length, as fast or as slow as a test wants. Every place where the
-// real engine can take long or fail has a gate or a switch.
+// An engine without arithmetic: deterministic tokens, any length, as fast or as slow as a test wants. Every place where
+// the real engine can take long or fail has a gate or a switch.
 #pragma once
 
 #include <atomic>
@@ -62,7 +62,8 @@ public:
     explicit FakeTokenizer(bool bos) : bos_(bos) {
         for (int i = 0; i < size(); ++i) bytes_ += static_cast<char>(i < 2 ? '^' : 'a' + (i - 2) % 26);
     }
-    Result<std::vector<std::int32_t>> encode(std::string_view text, const EncodeOptions&, std::stop_token) const override {
+    Result<std::vector<std::int32_t>> encode(std::string_view text, const EncodeOptions&,
+                                             std::stop_token) const override {
         std::vector<std::int32_t> ids;
         if (bos_) ids.push_back(0);
         for (const char c : text) ids.push_back(2 + static_cast<unsigned char>(c) % 26);
@@ -89,15 +90,25 @@ public:
 
 class FakeBackend final : public Backend {
 public:
-    explicit FakeBackend(std::shared_ptr<FakeControls> controls) : controls_(std::move(controls)) { ++controls_->live_models; }
+    explicit FakeBackend(std::shared_ptr<FakeControls> controls) : controls_(std::move(controls)) {
+        ++controls_->live_models;
+    }
     ~FakeBackend() override { --controls_->live_models; }
     const BackendInfo& info() const override { return info_; }
     Result<BufferPtr> allocate(std::size_t, MemoryPurpose) override { return none(); }
     Status upload(Buffer&, std::size_t, std::span<const std::byte>) override { return none(); }
     Status download(const Buffer&, std::size_t, std::span<std::byte>) override { return none(); }
-    Status copy(const Buffer&, std::size_t, std::size_t, Buffer&, std::size_t, std::size_t, std::size_t, std::size_t) override { return none(); }
-    Result<WeightSetPtr> load_weights(const WeightTable&, const StepProgram&, WeightType, const ProgressFn&, std::stop_token) override { return none(); }
-    Result<std::unique_ptr<CompiledStep>> compile(const StepProgram&, WeightSetPtr, const CompileOptions&) override { return none(); }
+    Status copy(const Buffer&, std::size_t, std::size_t, Buffer&, std::size_t, std::size_t, std::size_t,
+                std::size_t) override {
+        return none();
+    }
+    Result<WeightSetPtr> load_weights(const WeightTable&, const StepProgram&, WeightType, const ProgressFn&,
+                                      std::stop_token) override {
+        return none();
+    }
+    Result<std::unique_ptr<CompiledStep>> compile(const StepProgram&, WeightSetPtr, const CompileOptions&) override {
+        return none();
+    }
     Status run(CompiledStep&, const StepInputs&, StepOutputs&, std::stop_token) override { return none(); }
     MemoryCounts memory() const override { return {}; }
     void reset_peaks() override {}
@@ -105,7 +116,13 @@ public:
 private:
     static Error none() { return make_error(ErrorKind::Unsupported, "This backend computes nothing."); }
     std::shared_ptr<FakeControls> controls_;
-    BackendInfo info_{.id = "cpu", .title = "Invented", .device = "none", .instruction_set = "", .threads = 1, .host_memory = true, .memory_bytes = 0};
+    BackendInfo info_{.id = "cpu",
+                      .title = "Invented",
+                      .device = "none",
+                      .instruction_set = "",
+                      .threads = 1,
+                      .host_memory = true,
+                      .memory_bytes = 0};
 };
 
 class FakeSession final : public DecodeSession {
@@ -125,7 +142,8 @@ public:
         tokens_.insert(tokens_.end(), tokens.begin(), tokens.end());
         // Some next token that depends on the last one and on the length only.
         const auto next = 2 + (static_cast<std::size_t>(tokens_.back()) * 7 + tokens_.size() * 3) % 26;
-        for (std::size_t i = 0; i < logits_.size(); ++i) logits_[i] = i < 2 ? -50.0f : static_cast<float>((i * 5 + next) % 4) / 2;
+        for (std::size_t i = 0; i < logits_.size(); ++i)
+            logits_[i] = i < 2 ? -50.0f : static_cast<float>((i * 5 + next) % 4) / 2;
         logits_[next] = 3;
         pass.logits = logits_;
         for (int r = 0; r < pass.rows; ++r) pass.row_entries.push_back(pass.first_position + r + 1);
@@ -152,7 +170,8 @@ public:
     std::vector<std::string> stage_names() const override { return {}; }
     std::vector<int> stage_layers() const override { return {}; }
     Result<CellValues> cell(std::int32_t layer, std::int32_t position) const override {
-        if (position < 0 || position >= static_cast<std::int32_t>(tokens_.size())) return make_error(ErrorKind::Argument, "No such row.");
+        if (position < 0 || position >= static_cast<std::int32_t>(tokens_.size()))
+            return make_error(ErrorKind::Argument, "No such row.");
         CellValues values;
         values.k = {static_cast<float>(layer)};
         values.v = {static_cast<float>(position)};
@@ -171,7 +190,8 @@ private:
 class FakeLane final : public RecomputeLane {
 public:
     explicit FakeLane(std::shared_ptr<FakeControls> controls) : controls_(std::move(controls)) {}
-    Result<RacePoint> compare(std::span<const std::int32_t> tokens, std::span<const float>, double cached_micros, std::stop_token) override {
+    Result<RacePoint> compare(std::span<const std::int32_t> tokens, std::span<const float>, double cached_micros,
+                              std::stop_token) override {
         if (controls_->lane_fails) return make_error(ErrorKind::Memory, "No room for a second pass.");
         ++controls_->lane_passes;
         RacePoint point;
@@ -187,9 +207,11 @@ private:
 
 class FakeDriver final : public EngineDriver {
 public:
-    explicit FakeDriver(std::shared_ptr<FakeControls> controls) : EngineDriver(BackendRegistry{}, {}), controls_(std::move(controls)) {}
+    explicit FakeDriver(std::shared_ptr<FakeControls> controls)
+        : EngineDriver(BackendRegistry{}, {}), controls_(std::move(controls)) {}
 
-    Result<LoadedModelPtr> load(const LoadRequest& request, const LoadedModelPtr&, const ProgressFn& progress, std::stop_token stop) override {
+    Result<LoadedModelPtr> load(const LoadRequest& request, const LoadedModelPtr&, const ProgressFn& progress,
+                                std::stop_token stop) override {
         ++controls_->loads;
         progress(1, 4);
         if (!controls_->load.pass(stop)) return stopped();
@@ -214,25 +236,30 @@ public:
     }
     Result<std::unique_ptr<DecodeSession>> create_session(LoadedModelPtr model, const SessionConfig& config) override {
         ++controls_->sessions;
-        if (controls_->fail_session) return make_error(ErrorKind::Memory, "The cache does not fit.", "Take a smaller one.");
+        if (controls_->fail_session)
+            return make_error(ErrorKind::Memory, "The cache does not fit.", "Take a smaller one.");
         return std::unique_ptr<DecodeSession>(std::make_unique<FakeSession>(std::move(model), config, controls_));
     }
     Result<std::unique_ptr<RecomputeLane>> create_lane(LoadedModelPtr) override {
         return std::unique_ptr<RecomputeLane>(std::make_unique<FakeLane>(controls_));
     }
-    Result<SweepResult> sweep(LoadedModelPtr, const SweepRequest& request, const std::function<void(const SweepProgress&)>& progress, std::stop_token stop) override {
+    Result<SweepResult> sweep(LoadedModelPtr, const SweepRequest& request,
+                              const std::function<void(const SweepProgress&)>& progress,
+                              std::stop_token stop) override {
         SweepResult result;
         for (const std::int64_t length : request.lengths) {
             SweepRow row;
             row.length = length;
             result.rows.push_back(row);
-            progress({static_cast<std::int64_t>(result.rows.size()), static_cast<std::int64_t>(request.lengths.size()), "one", &result});
+            progress({static_cast<std::int64_t>(result.rows.size()), static_cast<std::int64_t>(request.lengths.size()),
+                      "one", &result});
             result.cancelled = !controls_->sweep.pass(stop);
             if (result.cancelled) break;
         }
         return result;
     }
-    Status save(const RunRecording& recording, const std::string& path, const ProgressFn& progress, std::stop_token stop) override {
+    Status save(const RunRecording& recording, const std::string& path, const ProgressFn& progress,
+                std::stop_token stop) override {
         progress(0, 1);
         if (!controls_->save.pass(stop)) return stopped();
         return EngineDriver::save(recording, path, progress, stop);

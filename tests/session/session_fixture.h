@@ -13,10 +13,12 @@ constexpr int kPatience = 60'000;  // milliseconds until a wait counts as hangin
 
 struct SessionFixture {
     SessionFixture() {
-        QObject::connect(controller.get(), &SessionController::message, controller.get(), [this](const SessionMessage& message) { messages.append(message.text); });
+        QObject::connect(controller.get(), &SessionController::message, controller.get(),
+                         [this](const SessionMessage& message) { messages.append(message.text); });
     }
     std::shared_ptr<FakeControls> controls = std::make_shared<FakeControls>();
-    std::unique_ptr<SessionController> controller = std::make_unique<SessionController>(BackendRegistry{}, std::make_unique<FakeDriver>(controls));
+    std::unique_ptr<SessionController> controller =
+        std::make_unique<SessionController>(BackendRegistry{}, std::make_unique<FakeDriver>(controls));
     QStringList messages;
 
     SessionController* operator->() { return controller.get(); }
@@ -44,7 +46,8 @@ struct SessionFixture {
     }
     std::vector<std::int32_t> tokens() const {
         std::vector<std::int32_t> tokens;
-        for (int i = 0; i < controller->recording()->row_count(); ++i) tokens.push_back(controller->recording()->row(i).token);
+        for (int i = 0; i < controller->recording()->row_count(); ++i)
+            tokens.push_back(controller->recording()->row(i).token);
         return tokens;
     }
 };

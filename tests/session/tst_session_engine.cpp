@@ -18,7 +18,8 @@ namespace {
 class TinyDriver final : public EngineDriver {
 public:
     TinyDriver() : EngineDriver({}, {}) {}
-    Result<LoadedModelPtr> load(const LoadRequest& request, const LoadedModelPtr&, const ProgressFn& progress, std::stop_token stop) override {
+    Result<LoadedModelPtr> load(const LoadRequest& request, const LoadedModelPtr&, const ProgressFn& progress,
+                                std::stop_token stop) override {
         ModelPtr model = request.model == "gpt2" ? make_tiny_gpt2() : make_tiny_llama();
         std::shared_ptr<Backend> backend;
         if (request.backend.id == "reference") {
@@ -35,10 +36,12 @@ public:
 };
 
 struct EngineFixture {
-    std::unique_ptr<SessionController> controller = std::make_unique<SessionController>(BackendRegistry{}, std::make_unique<TinyDriver>());
+    std::unique_ptr<SessionController> controller =
+        std::make_unique<SessionController>(BackendRegistry{}, std::make_unique<TinyDriver>());
     QStringList messages;
     EngineFixture() {
-        QObject::connect(controller.get(), &SessionController::message, controller.get(), [this](const SessionMessage& message) { messages.append(message.text); });
+        QObject::connect(controller.get(), &SessionController::message, controller.get(),
+                         [this](const SessionMessage& message) { messages.append(message.text); });
     }
     SessionController* operator->() { return controller.get(); }
     bool wait(SessionState state) {
@@ -57,7 +60,8 @@ struct EngineFixture {
     }
     std::vector<std::int32_t> tokens() const {
         std::vector<std::int32_t> tokens;
-        for (int i = 0; i < controller->recording()->row_count(); ++i) tokens.push_back(controller->recording()->row(i).token);
+        for (int i = 0; i < controller->recording()->row_count(); ++i)
+            tokens.push_back(controller->recording()->row(i).token);
         return tokens;
     }
     QString text() const {
@@ -277,7 +281,8 @@ void SessionEngine::a_recording_is_the_run() {
     QCOMPARE(opened->row_count(), live->row_count());
     QCOMPARE(opened->step_count(), live->step_count());
     QCOMPARE(opened->race_count(), live->race_count());
-    for (int row = 0; row < live->row_count(); ++row) QCOMPARE(attention_bits(*opened, row), attention_bits(*live, row));
+    for (int row = 0; row < live->row_count(); ++row)
+        QCOMPARE(attention_bits(*opened, row), attention_bits(*live, row));
     const SessionSettings shown = f->settings();
     QCOMPARE(shown.model, QString::fromStdString(live->facts().model_source));
     QCOMPARE(shown.sampler.seed, std::uint64_t{1});

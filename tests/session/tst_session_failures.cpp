@@ -17,6 +17,7 @@ private Q_SLOTS:
     void a_cache_that_does_not_fit_keeps_the_run();
     void unusable_prompts_are_refused_data();
     void unusable_prompts_are_refused();
+    void a_first_load_without_a_prompt_waits_for_one();
     void an_unusable_first_prompt_keeps_the_model();
     void an_empty_prompt_is_fine_where_a_bos_is_added();
     void an_unusable_sampler_or_cache_is_refused();
@@ -106,13 +107,29 @@ void SessionFailures::unusable_prompts_are_refused() {
     check_usable(f, shown);
 }
 
+void SessionFailures::a_first_load_without_a_prompt_waits_for_one() {
+    for (const bool bos : {false, true}) {
+        SessionFixture f;
+        f.controls->adds_bos = bos;
+        f->apply(f.settings(QString()));
+        QVERIFY(f.wait(SessionState::Ready));
+        QVERIFY(f->model() != nullptr && f->recording() == nullptr);
+        QVERIFY(f.messages.isEmpty());  // prompts to choose from come with the model: nothing went wrong
+        f->apply(f.settings(QString()));
+        QVERIFY(f.wait(SessionState::Ready));
+        QCOMPARE(f.messages.size(), bos ? 0 : 1);
+        QCOMPARE(f->step_count(), bos ? 1 : 0);
+    }
+}
+
 void SessionFailures::an_unusable_first_prompt_keeps_the_model() {
     SessionFixture f;
-    f->apply(f.settings(QString()));
+    f->apply(f.settings(QString(65, QLatin1Char('x'))));
     QVERIFY(f.wait(SessionState::Ready));
     QVERIFY(f->model() != nullptr && f->recording() == nullptr);
     QCOMPARE(f.messages.size(), 1);
-    QVERIFY(!f->can(SessionAction::StepForward) && !f->can(SessionAction::Play) && !f->can(SessionAction::SaveRecording));
+    QVERIFY(!f->can(SessionAction::StepForward) && !f->can(SessionAction::Play) &&
+            !f->can(SessionAction::SaveRecording));
     f->play();
     QCOMPARE(f->state(), SessionState::Ready);
     QVERIFY(f.start());
@@ -124,6 +141,7 @@ void SessionFailures::an_unusable_first_prompt_keeps_the_model() {
 void SessionFailures::an_empty_prompt_is_fine_where_a_bos_is_added() {
     SessionFixture f;
     f.controls->adds_bos = true;
+    QVERIFY(f.start());
     QVERIFY(f.start(f.settings(QString())));
     QCOMPARE(f->recording()->row_count(), 1);
     QVERIFY(f->recording()->row(0).special);

@@ -159,7 +159,8 @@ void SessionFlow::switching_while_playing_keeps_the_tokens() {
     QVERIFY(f.start());
     f->play();
     for (const char* cache : {"growing", "preallocated", "growing"}) {
-        QVERIFY(QTest::qWaitFor([&] { return f->state() == SessionState::Playing && f->step_count() > 10; }, kPatience));
+        QVERIFY(
+            QTest::qWaitFor([&] { return f->state() == SessionState::Playing && f->step_count() > 10; }, kPatience));
         SessionSettings other = f->settings();
         other.cache = *parse_cache_spec(cache);
         other.new_tokens = other.new_tokens + 90'000;

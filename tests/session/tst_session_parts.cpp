@@ -128,7 +128,11 @@ void SessionParts::every_change_asks_for_its_work() {
         edit(other);
         return settings_change(base, other);
     };
-    QCOMPARE(change([](auto& s) { s.capture = s.race = false; s.preset_id = QStringLiteral("x"); }), SettingsChange::Nothing);
+    QCOMPARE(change([](auto& s) {
+                 s.capture = s.race = false;
+                 s.preset_id = QStringLiteral("x");
+             }),
+             SettingsChange::Nothing);
     QCOMPARE(change([](auto& s) { s.cache = *parse_cache_spec("growing"); }), SettingsChange::Refeed);
     QCOMPARE(change([](auto& s) { s.kv.v = ElementType::F16; }), SettingsChange::Refeed);
     QCOMPARE(change([](auto& s) { s.new_tokens = 5; }), SettingsChange::Refeed);

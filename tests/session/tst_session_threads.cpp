@@ -162,7 +162,8 @@ void SessionThreads::a_flood_of_tokens_is_a_trickle_of_updates() {
     QVERIFY(f.wait(SessionState::Ready));
     // One update per period of the timer that collects them, however fast the tokens come: the slower the machine, the
     // longer the run and the looser the bound.
-    QVERIFY2(arrived.count() <= clock.elapsed() / (kUpdateMillis - 2) + 3, qPrintable(QString::number(arrived.count())));
+    QVERIFY2(arrived.count() <= clock.elapsed() / (kUpdateMillis - 2) + 3,
+             qPrintable(QString::number(arrived.count())));
     QVERIFY(states.count() <= 4);
     QCOMPARE(f->recording()->row_count(), kTokens);
     QCOMPARE(f->step_count(), kTokens - 5 + 1);

@@ -70,7 +70,8 @@ void StateTableTest::every_cell_data() {
     QTest::addColumn<int>("row");
     QTest::addColumn<int>("state");
     for (int row = 0; row < static_cast<int>(std::size(kRows)); ++row)
-        for (int state = 0; state < 7; ++state) QTest::addRow("%s in %s", kRows[row].name, kStateNames[state]) << row << state;
+        for (int state = 0; state < 7; ++state)
+            QTest::addRow("%s in %s", kRows[row].name, kStateNames[state]) << row << state;
 }
 
 void StateTableTest::every_cell() {
@@ -93,10 +94,16 @@ void StateTableTest::saving_leaves_the_view_and_cancel() {
                 const bool allowed = action_allowed(state, row.action, context);
                 switch (row.action) {
                     case SessionAction::CancelWork: QVERIFY(allowed); break;
-                    case SessionAction::StepForward: QCOMPARE(allowed, context.has_steps && !context.view_at_end); break;
+                    case SessionAction::StepForward:
+                        QCOMPARE(allowed, context.has_steps && !context.view_at_end);
+                        break;
                     case SessionAction::StepBack: QCOMPARE(allowed, context.has_steps && !context.view_at_start); break;
-                    case SessionAction::Pause: QCOMPARE(allowed, state == SessionState::Replay && context.replaying); break;
-                    case SessionAction::Inspect: QCOMPARE(allowed, state == SessionState::Ready && context.has_steps); break;
+                    case SessionAction::Pause:
+                        QCOMPARE(allowed, state == SessionState::Replay && context.replaying);
+                        break;
+                    case SessionAction::Inspect:
+                        QCOMPARE(allowed, state == SessionState::Ready && context.has_steps);
+                        break;
                     default: QVERIFY2(!allowed, row.name);
                 }
                 QCOMPARE(action_refusal(state, row.action, context).isEmpty(), allowed);
@@ -142,7 +149,12 @@ void StateTableTest::calls_in_a_wrong_state_are_refused() {
     }
     QVERIFY(f.wait(wanted));
     const std::pair<SessionAction, std::function<void()>> calls[] = {
-        {SessionAction::Configure, [&] { SessionSettings other = f->settings(); other.sampler.seed = 99; f->apply(other); }},
+        {SessionAction::Configure,
+         [&] {
+             SessionSettings other = f->settings();
+             other.sampler.seed = 99;
+             f->apply(other);
+         }},
         {SessionAction::Reset, [&] { f->reset(); }},
         {SessionAction::StepForward, [&] { f->step_forward(); }},
         {SessionAction::StepBack, [&] { f->step_back(); }},

@@ -29,15 +29,18 @@ Result<std::unique_ptr<RecomputeLane>> EngineDriver::create_lane(LoadedModelPtr 
 }
 
 Result<SweepResult> EngineDriver::sweep(LoadedModelPtr model, const SweepRequest& request,
-                                        const std::function<void(const SweepProgress&)>& progress, std::stop_token stop) {
+                                        const std::function<void(const SweepProgress&)>& progress,
+                                        std::stop_token stop) {
     return run_sweep(std::move(model), request, progress, stop);
 }
 
-Status EngineDriver::save(const RunRecording& recording, const std::string& path, const ProgressFn& progress, std::stop_token stop) {
+Status EngineDriver::save(const RunRecording& recording, const std::string& path, const ProgressFn& progress,
+                          std::stop_token stop) {
     return save_recording(recording, path, progress, stop);
 }
 
-Result<std::shared_ptr<RunRecording>> EngineDriver::open(const std::string& path, const ProgressFn& progress, std::stop_token stop) {
+Result<std::shared_ptr<RunRecording>> EngineDriver::open(const std::string& path, const ProgressFn& progress,
+                                                         std::stop_token stop) {
     return load_recording(path, progress, stop);
 }
 

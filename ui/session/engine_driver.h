@@ -1,5 +1,5 @@
-// The few calls by which the session reaches the engine, all on the engine's thread. The methods do the real thing; tests
-// override single ones with something slow, fast or failing.
+// The few calls by which the session reaches the engine, all on the engine's thread. The methods do the real thing;
+// tests override single ones with something slow, fast or failing.
 #pragma once
 
 #include <memory>
@@ -26,12 +26,16 @@ public:
         WeightType weights = WeightType::AsInFile;
     };
     // Opens the model (or takes `current`'s when it is the same), makes the backend and puts the weights there.
-    virtual Result<LoadedModelPtr> load(const LoadRequest& request, const LoadedModelPtr& current, const ProgressFn& progress, std::stop_token stop);
+    virtual Result<LoadedModelPtr> load(const LoadRequest& request, const LoadedModelPtr& current,
+                                        const ProgressFn& progress, std::stop_token stop);
     virtual Result<std::unique_ptr<DecodeSession>> create_session(LoadedModelPtr model, const SessionConfig& config);
     virtual Result<std::unique_ptr<RecomputeLane>> create_lane(LoadedModelPtr model);
-    virtual Result<SweepResult> sweep(LoadedModelPtr model, const SweepRequest& request, const std::function<void(const SweepProgress&)>& progress, std::stop_token stop);
-    virtual Status save(const RunRecording& recording, const std::string& path, const ProgressFn& progress, std::stop_token stop);
-    virtual Result<std::shared_ptr<RunRecording>> open(const std::string& path, const ProgressFn& progress, std::stop_token stop);
+    virtual Result<SweepResult> sweep(LoadedModelPtr model, const SweepRequest& request,
+                                      const std::function<void(const SweepProgress&)>& progress, std::stop_token stop);
+    virtual Status save(const RunRecording& recording, const std::string& path, const ProgressFn& progress,
+                        std::stop_token stop);
+    virtual Result<std::shared_ptr<RunRecording>> open(const std::string& path, const ProgressFn& progress,
+                                                       std::stop_token stop);
 
 private:
     BackendRegistry registry_;

@@ -79,9 +79,19 @@ Status EngineWorker::do_apply(const Ticket& ticket, const SessionSettings& wante
     if (run_ != nullptr && !run_->broken && !fresh && change == SettingsChange::Nothing) return {};
     auto loaded = load(ticket, settings);
     if (!loaded.ok()) return loaded.error();
-    const bool keeps_tokens = run_ != nullptr && !fresh && (change == SettingsChange::Refeed || change == SettingsChange::Load);
-    auto made = keeps_tokens ? maker_.feed_again(*loaded, settings, known_tokens(*run_->recording, run_->recording->row_count()), ticket.stop)
-                             : maker_.start(*loaded, settings, ticket.stop);
+    // A first load without a prompt waits for one: the prompts to choose from come with the model.
+    if (run_ == nullptr && !replay_ && *loaded != loaded_ && settings.prompt.isEmpty()) {
+        loaded_ = std::move(loaded).value();
+        loaded_for_ = settings;
+        announce_model(settings);
+        return {};
+    }
+    const bool keeps_tokens =
+        run_ != nullptr && !fresh && (change == SettingsChange::Refeed || change == SettingsChange::Load);
+    auto made = keeps_tokens
+                    ? maker_.feed_again(*loaded, settings, known_tokens(*run_->recording, run_->recording->row_count()),
+                                        ticket.stop)
+                    : maker_.start(*loaded, settings, ticket.stop);
     if (made.ok()) {
         adopt(std::move(made).value());
         return {};
@@ -131,7 +141,8 @@ Status EngineWorker::do_play(const Ticket& ticket, bool flat_out) {
         const bool hurry = flat_out || link_->tokens_per_second() <= 0;
         DS_RETURN_IF_ERROR(step_once(ticket, hurry));
         if (run_->finished()) break;
-        while (!hurry && !ticket.stop.stop_requested() && !link_->wait_for_pace(started, ticket.stop)) answer_question();
+        while (!hurry && !ticket.stop.stop_requested() && !link_->wait_for_pace(started, ticket.stop))
+            answer_question();
     }
     return {};
 }
@@ -140,7 +151,8 @@ Status EngineWorker::step_once(const Ticket& ticket, bool flat_out) {
     if (run_ == nullptr)
         return make_error(ErrorKind::Argument, tr("There is no run yet; choose a prompt first.").toStdString());
     if (run_->broken)
-        return make_error(ErrorKind::Argument, tr("The run was interrupted by an error; reset starts it anew.").toStdString());
+        return make_error(ErrorKind::Argument,
+                          tr("The run was interrupted by an error; reset starts it anew.").toStdString());
     if (run_->finished()) return {};
     run_->session->set_capture(link_->capture.load());
     run_->broken = true;  // stays so when an exception ends the step half-way
@@ -161,7 +173,8 @@ bool EngineWorker::make_lane() {
         return true;
     }
     run_->lane_failed = true;
-    say(SessionMessage::Kind::Warning, tr("The lane without the cache cannot run: %1").arg(QString::fromStdString(lane.error().text())));
+    say(SessionMessage::Kind::Warning,
+        tr("The lane without the cache cannot run: %1").arg(QString::fromStdString(lane.error().text())));
     return false;
 }
 
@@ -181,7 +194,8 @@ void EngineWorker::race(const Ticket& ticket, bool flat_out) {
         if (compared.error().kind == ErrorKind::Cancelled) return;
         run_->lane_failed = true;
         run_->lane.reset();
-        say(SessionMessage::Kind::Warning, tr("The lane without the cache stopped: %1").arg(QString::fromStdString(compared.error().text())));
+        say(SessionMessage::Kind::Warning,
+            tr("The lane without the cache stopped: %1").arg(QString::fromStdString(compared.error().text())));
         return;
     }
     RacePoint point = std::move(compared).value();
@@ -195,10 +209,12 @@ void EngineWorker::race(const Ticket& ticket, bool flat_out) {
 void EngineWorker::tell_stride(int stride, double expected_micros) {
     if (!run_->pacer.tell(stride)) return;
     if (stride == 0)
-        say(SessionMessage::Kind::Info, tr("A pass without the cache takes about %1 s here, so it is measured at 64, 128, 256, ... tokens only.")
-                                            .arg(QString::number(expected_micros / 1e6, 'f', 1)));
+        say(SessionMessage::Kind::Info,
+            tr("A pass without the cache takes about %1 s here, so it is measured at 64, 128, 256, ... tokens only.")
+                .arg(QString::number(expected_micros / 1e6, 'f', 1)));
     else
-        say(SessionMessage::Kind::Info, tr("Flat out, the pass without the cache is measured at every %1th token from here on.").arg(stride));
+        say(SessionMessage::Kind::Info,
+            tr("Flat out, the pass without the cache is measured at every %1th token from here on.").arg(stride));
 }
 
 void EngineWorker::continue_from(const Ticket& ticket, std::int32_t step) {
@@ -214,7 +230,8 @@ void EngineWorker::continue_from(const Ticket& ticket, std::int32_t step) {
 
 void EngineWorker::sweep(const Ticket& ticket, const SweepRequest& request) {
     guarded(ticket, [&](WorkOutcome& outcome) -> Status {
-        if (loaded_ == nullptr) return make_error(ErrorKind::Argument, tr("No model is loaded yet; choose one first.").toStdString());
+        if (loaded_ == nullptr)
+            return make_error(ErrorKind::Argument, tr("No model is loaded yet; choose one first.").toStdString());
         link_->begin_sweep();
         auto result = driver_->sweep(loaded_, request, [&](const SweepProgress& progress) {
             link_->report({WorkKind::Sweep, progress.done, progress.total, progress.what});
@@ -269,7 +286,9 @@ void EngineWorker::answer_question() {
     Q_EMIT inspected(question->number, cell);
 }
 
-void EngineWorker::say(SessionMessage::Kind kind, const QString& text, const QString& hint) { Q_EMIT said({kind, text, hint}); }
+void EngineWorker::say(SessionMessage::Kind kind, const QString& text, const QString& hint) {
+    Q_EMIT said({kind, text, hint});
+}
 
 ProgressFn EngineWorker::progress(WorkKind kind) {
     return [this, kind](std::int64_t done, std::int64_t total) { link_->report({kind, done, total, {}}); };

@@ -61,7 +61,8 @@ Status copy_steps(const RunRecording& from, RunRecording& to, std::int32_t steps
     for (std::int32_t index = 0; index < steps; ++index) {
         if (stop.stop_requested()) return cancelled();
         const auto step = from.step(index);
-        for (std::int32_t row = step->first_row; row < step->first_row + step->row_count; ++row) copy_row(from, to, row);
+        for (std::int32_t row = step->first_row; row < step->first_row + step->row_count; ++row)
+            copy_row(from, to, row);
         to.append_step(*step);
     }
     for (std::int32_t i = 0; i < from.race_count(); ++i)
@@ -73,11 +74,13 @@ ProgressFn RunMaker::progress(WorkKind kind) {
     return [this, kind](std::int64_t done, std::int64_t total) { link_.report({kind, done, total, {}}); };
 }
 
-Result<LiveRunPtr> RunMaker::prepare(LoadedModelPtr loaded, const SessionSettings& settings, std::size_t prompt_tokens) {
+Result<LiveRunPtr> RunMaker::prepare(LoadedModelPtr loaded, const SessionSettings& settings,
+                                     std::size_t prompt_tokens) {
     SessionConfig config;
     config.cache = settings.cache;
     config.kv = settings.kv;
-    config.expected_tokens = settings.new_tokens > 0 ? static_cast<std::int64_t>(prompt_tokens) + settings.new_tokens : 0;
+    config.expected_tokens =
+        settings.new_tokens > 0 ? static_cast<std::int64_t>(prompt_tokens) + settings.new_tokens : 0;
     config.capture_attention = link_.capture.load();
     config.profile = settings.profile;
     auto session = driver_.create_session(loaded, config);
@@ -114,7 +117,8 @@ Result<LiveRunPtr> RunMaker::start(LoadedModelPtr loaded, const SessionSettings&
     return begin(std::move(run).value(), *tokens, stop);
 }
 
-Result<LiveRunPtr> RunMaker::feed_again(LoadedModelPtr loaded, const SessionSettings& settings, const KnownTokens& known, std::stop_token stop) {
+Result<LiveRunPtr> RunMaker::feed_again(LoadedModelPtr loaded, const SessionSettings& settings,
+                                        const KnownTokens& known, std::stop_token stop) {
     auto made = prepare(std::move(loaded), settings, known.prompt);
     if (!made.ok()) return made.error();
     LiveRunPtr run = std::move(made).value();
@@ -148,7 +152,8 @@ Result<LiveRunPtr> RunMaker::cut_back(LiveRun& old, std::int32_t step, std::stop
     run->session->set_capture(link_.capture.load());
     old.broken = true;  // its session is shorter than its recording from here on
     run->generation->mark_generated(known.marks(0).first(last->first_row));
-    DS_RETURN_IF_ERROR(run->generation->feed_again(std::span(known.tokens).subspan(last->first_row), known.marks(last->first_row), progress(WorkKind::Refeed), stop));
+    DS_RETURN_IF_ERROR(run->generation->feed_again(std::span(known.tokens).subspan(last->first_row),
+                                                   known.marks(last->first_row), progress(WorkKind::Refeed), stop));
     return run;
 }
 

@@ -1,5 +1,5 @@
-// A run on the engine's thread: model, session, generation, recording and the lane that races it. The functions make a new
-// one beside the old one, so that a failure leaves the old one as it was.
+// A run on the engine's thread: model, session, generation, recording and the lane that races it. The functions make a
+// new one beside the old one, so that a failure leaves the old one as it was.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ struct LiveRun {
     std::unique_ptr<Generation> generation;
     std::unique_ptr<RecomputeLane> lane;  // made when it is first needed
     bool lane_failed = false;
-    bool broken = false;                  // an unexpected error interrupted it: what is recorded stays, going on needs a reset
+    bool broken = false;  // an unexpected error interrupted it: what is recorded stays, going on needs a reset
     RacePacer pacer;
     // A step that was cancelled was not fed: the run can go on.
     bool finished() const { return broken || (generation->finished() && generation->stop_reason() != "cancelled"); }
@@ -46,8 +46,10 @@ public:
     // From the prompt of the settings.
     Result<LiveRunPtr> start(LoadedModelPtr loaded, const SessionSettings& settings, std::stop_token stop);
     // The same tokens, fed again into a new session and a new recording.
-    Result<LiveRunPtr> feed_again(LoadedModelPtr loaded, const SessionSettings& settings, const KnownTokens& known, std::stop_token stop);
-    // Only the steps 0 .. step of `old`. Its session is cut back and taken over where its rows can be restored, else all is fed again.
+    Result<LiveRunPtr> feed_again(LoadedModelPtr loaded, const SessionSettings& settings, const KnownTokens& known,
+                                  std::stop_token stop);
+    // Only the steps 0 .. step of `old`. Its session is cut back and taken over where its rows can be restored, else
+    // all is fed again.
     Result<LiveRunPtr> cut_back(LiveRun& old, std::int32_t step, std::stop_token stop);
 
 private:

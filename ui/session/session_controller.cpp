@@ -47,8 +47,10 @@ StepProgram SessionController::program() const { return d_->program != nullptr ?
 void SessionController::apply(const SessionSettings& settings) {
     const bool other_model = settings.model != d_->settings.model || d_->model == nullptr;
     if (!d_->allowed(other_model ? SessionAction::Open : SessionAction::Configure)) return;
-    const bool preparing = d_->any_job(Private::JobKind::Apply) || d_->any_job(Private::JobKind::Open) || d_->any_job(Private::JobKind::ContinueFrom);
-    const bool same = d_->model != nullptr && d_->known_steps > 0 && settings_change(d_->settings, settings) == SettingsChange::Nothing;
+    const bool preparing = d_->any_job(Private::JobKind::Apply) || d_->any_job(Private::JobKind::Open) ||
+                           d_->any_job(Private::JobKind::ContinueFrom);
+    const bool same = d_->model != nullptr && d_->known_steps > 0 &&
+                      settings_change(d_->settings, settings) == SettingsChange::Nothing;
     if (preparing || !same) {
         d_->request(settings, false);
         return;
@@ -195,7 +197,9 @@ void SessionController::save_recording(const QString& path) {
     Private::Job job;
     job.kind = Private::JobKind::Save;
     job.path = path;
-    d_->post(std::move(job), [recording = d_->recording, path](EngineWorker& to, const Ticket& ticket) { to.save(ticket, recording, path); });
+    d_->post(std::move(job), [recording = d_->recording, path](EngineWorker& to, const Ticket& ticket) {
+        to.save(ticket, recording, path);
+    });
 }
 
 void SessionController::inspect(int layer, int position) {

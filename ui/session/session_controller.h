@@ -1,5 +1,5 @@
-// The window's side of the engine: a state machine on the GUI thread that posts numbered requests to the engine's thread
-// and never waits for it. Everything a panel shows comes from here as immutable facts.
+// The window's side of the engine: a state machine on the GUI thread that posts numbered requests to the engine's
+// thread and never waits for it. Everything a panel shows comes from here as immutable facts.
 #pragma once
 
 #include <QObject>
@@ -28,7 +28,10 @@ enum class SessionState {
     Replay,     // a recording from a file: no engine
 };
 
-enum class SessionAction { Open, Configure, Reset, StepForward, StepBack, Play, Pause, RunToEnd, ContinueFromHere, Sweep, CancelWork, SaveRecording, OpenRecording, Inspect };
+enum class SessionAction {
+    Open, Configure, Reset, StepForward, StepBack, Play, Pause, RunToEnd, ContinueFromHere, Sweep, CancelWork,
+    SaveRecording, OpenRecording, Inspect,
+};
 
 struct SessionMessage {
     enum class Kind { Info, Warning, Error } kind = Kind::Info;
@@ -75,7 +78,8 @@ public:
     StepProgram program() const;                 // for slow motion; empty in Replay without a model
 
 public Q_SLOTS:
-    // Applies settings: loads another model, switches strategy (tokens are kept and fed again) or restarts with a new prompt, as needed.
+    // Applies settings: loads another model, switches strategy (tokens are kept and fed again) or restarts with a new
+    // prompt, as needed.
     void apply(const SessionSettings& settings);
     void reset();                    // same prompt, from the prefill
     void step_forward();             // replays while the view is back, generates at the end
@@ -98,7 +102,7 @@ public Q_SLOTS:
 Q_SIGNALS:
     void state_changed();
     void recording_replaced();                   // another run: panels start anew
-    void steps_arrived();                        // rows, steps or race points were appended; coalesced to at most 30 a second
+    void steps_arrived();  // rows, steps or race points were appended; coalesced to at most 30 a second
     void view_changed();
     void settings_changed();
     void progress(const QString& what, qint64 done, qint64 total);  // total 0: unknown; done == total: finished

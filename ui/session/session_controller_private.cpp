@@ -5,13 +5,15 @@
 
 namespace decodescope {
 
-SessionController::Private::Private(SessionController* controller, BackendRegistry backends, std::unique_ptr<EngineDriver> driver)
+SessionController::Private::Private(SessionController* controller, BackendRegistry backends,
+                                    std::unique_ptr<EngineDriver> driver)
     : q(controller), registry(std::move(backends)), worker(new EngineWorker(std::move(driver), link)) {
     worker->moveToThread(&thread);
     thread.setObjectName(QStringLiteral("engine"));
     QObject::connect(&thread, &QThread::finished, worker, &QObject::deleteLater);
     QObject::connect(worker, &EngineWorker::run_replaced, q, [this](const RunNews& news) { on_news(news); });
-    QObject::connect(worker, &EngineWorker::finished, q, [this](quint64 number, const WorkOutcome& outcome) { on_finished(number, outcome); });
+    QObject::connect(worker, &EngineWorker::finished, q,
+                     [this](quint64 number, const WorkOutcome& outcome) { on_finished(number, outcome); });
     QObject::connect(worker, &EngineWorker::said, q, &SessionController::message);
     QObject::connect(worker, &EngineWorker::inspected, q, [this](quint64 number, const InspectedCell& cell) {
         if (number == last_question) Q_EMIT q->cell_inspected(cell);
@@ -76,7 +78,8 @@ void SessionController::Private::post(Job job, std::function<void(EngineWorker&,
     job.number = ++last_number;
     const Ticket ticket{job.number, job.stop.get_token()};
     jobs.push_back(std::move(job));
-    QMetaObject::invokeMethod(worker, [to = worker, ticket, work = std::move(work)] { work(*to, ticket); }, Qt::QueuedConnection);
+    QMetaObject::invokeMethod(
+        worker, [to = worker, ticket, work = std::move(work)] { work(*to, ticket); }, Qt::QueuedConnection);
     if (!tick.isActive()) tick.start();
     notify_state();
 }
@@ -215,13 +218,15 @@ void SessionController::Private::on_finished(quint64 number, const WorkOutcome& 
         Q_EMIT q->sweep_changed();
     }
     if (jobs.empty()) tick.stop();
-    if (job.kind == JobKind::Apply && !outcome.ok && !job.superseded) Q_EMIT q->settings_changed();  // menus go back to what is shown
+    if (job.kind == JobKind::Apply && !outcome.ok && !job.superseded)
+        Q_EMIT q->settings_changed();  // menus go back to what is shown
     notify_state();
     if (job.kind == JobKind::Save && outcome.ok) Q_EMIT q->recording_saved(job.path);
     if (outcome.message.has_value()) {
         Q_EMIT q->message(*outcome.message);
     } else if (outcome.cancelled && !job.superseded && job.kind != JobKind::Play && job.kind != JobKind::Step) {
-        Q_EMIT q->message({SessionMessage::Kind::Info, SessionController::tr("Cancelled; what was there before is kept."), {}});
+        Q_EMIT q->message(
+            {SessionMessage::Kind::Info, SessionController::tr("Cancelled; what was there before is kept."), {}});
     }
 }
 
@@ -234,7 +239,9 @@ void SessionController::Private::show_progress(const WorkProgress& progress) {
         case WorkKind::Refeed: what = SessionController::tr("Feeding the tokens again"); break;
         case WorkKind::Save: what = SessionController::tr("Saving the recording"); break;
         case WorkKind::Open: what = SessionController::tr("Opening the recording"); break;
-        case WorkKind::Sweep: what = SessionController::tr("Sweep: %1").arg(QString::fromStdString(progress.what)); break;
+        case WorkKind::Sweep:
+            what = SessionController::tr("Sweep: %1").arg(QString::fromStdString(progress.what));
+            break;
     }
     Q_EMIT q->progress(what, progress.done, progress.total);
 }

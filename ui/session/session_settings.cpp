@@ -87,7 +87,8 @@ SettingsChange settings_change(const SessionSettings& from, const SessionSetting
     const bool other_device = from.backend != to.backend || from.threads != to.threads || from.weights != to.weights;
     if (other_device) return other_run ? SettingsChange::LoadOther : SettingsChange::Load;
     if (other_run) return SettingsChange::Restart;
-    if (!same_cache(from.cache, to.cache) || from.kv != to.kv || from.new_tokens != to.new_tokens || from.profile != to.profile)
+    if (!same_cache(from.cache, to.cache) || from.kv != to.kv || from.new_tokens != to.new_tokens ||
+        from.profile != to.profile)
         return SettingsChange::Refeed;
     return SettingsChange::Nothing;
 }
@@ -122,7 +123,8 @@ SessionSettings settings_from_map(const QVariantMap& map) {
     read_number(map, "threads", settings.threads);
     if (settings.threads < 0) settings.threads = 0;
     settings.weights = weight_from_name(map.value(QStringLiteral("weights")).toString());
-    if (auto cache = parse_cache_spec(map.value(QStringLiteral("cache")).toString().toStdString())) settings.cache = *cache;
+    if (auto cache = parse_cache_spec(map.value(QStringLiteral("cache")).toString().toStdString()))
+        settings.cache = *cache;
     if (auto kv = parse_kv_format(map.value(QStringLiteral("kv")).toString().toStdString())) settings.kv = *kv;
     settings.sampler = read_sampler(map);
     read_text(map, "prompt", settings.prompt);

@@ -66,7 +66,8 @@ QString state_refusal(SessionState state) {
         case SessionState::Stepping: return StateTable::tr("A step is under way; wait for it or cancel.");
         case SessionState::Playing: return StateTable::tr("The run is playing; pause it first.");
         case SessionState::Measuring: return StateTable::tr("A sweep is running; wait for it or cancel.");
-        case SessionState::Replay: return StateTable::tr("A recording is shown and there is no engine; reset to go back to a live run.");
+        case SessionState::Replay:
+            return StateTable::tr("A recording is shown and there is no engine; reset to go back to a live run.");
     }
     return {};
 }
@@ -86,7 +87,8 @@ bool action_allowed(SessionState state, SessionAction action, const ActionContex
 
 QString action_refusal(SessionState state, SessionAction action, const ActionContext& context) {
     if (action_allowed(state, action, context)) return {};
-    if (context.saving && action != SessionAction::StepBack) return StateTable::tr("The recording is being saved; wait for it or cancel.");
+    if (context.saving && action != SessionAction::StepBack)
+        return StateTable::tr("The recording is being saved; wait for it or cancel.");
     switch (action_rule(state, action)) {
         case WithSteps: return StateTable::tr("There is no run yet; choose a prompt first.");
         case EarlierSteps: return StateTable::tr("This is the first step; there is nothing before it.");

@@ -61,10 +61,12 @@ bool WorkerLink::wait_for_pace(Clock::time_point started, std::stop_token stop) 
     while (!stop.stop_requested() && !question_.has_value()) {
         const double speed = tokens_per_second_.load();
         if (speed <= 0) return true;
-        const auto due = started + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(1.0 / speed));
+        const auto due =
+            started + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(1.0 / speed));
         if (Clock::now() >= due) return true;
         // Another speed ends this round and the next one waits for the rest of the new time.
-        changed_.wait_until(lock, stop, due, [&] { return question_.has_value() || tokens_per_second_.load() != speed; });
+        changed_.wait_until(lock, stop, due,
+                            [&] { return question_.has_value() || tokens_per_second_.load() != speed; });
     }
     return false;
 }

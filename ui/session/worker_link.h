@@ -1,5 +1,5 @@
-// What the GUI thread and the engine's thread share while work is under way: switches that a running loop follows, marks
-// that the GUI collects on its timer, and a pause that a request can cut short. Free of Qt.
+// What the GUI thread and the engine's thread share while work is under way: switches that a running loop follows,
+// marks that the GUI collects on its timer, and a pause that a request can cut short. Free of Qt.
 #pragma once
 
 #include <atomic>
@@ -54,8 +54,8 @@ public:
     bool ask(const InspectRequest& request);
     std::optional<InspectRequest> take_question();
 
-    // Waits until `started` plus the time of one token at the speed that is set meanwhile; returns early for a stop and for
-    // a question. True when the time is over.
+    // Waits until `started` plus the time of one token at the speed that is set meanwhile; returns early for a stop and
+    // for a question. True when the time is over.
     bool wait_for_pace(Clock::time_point started, std::stop_token stop);
 
 private:
