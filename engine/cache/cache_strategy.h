@@ -70,4 +70,10 @@ public:
     virtual bool one_slab() const { return false; } // one allocation for all layers instead of one for each
 };
 
+// Checks that every strategy makes: at least one token, positions that fit 32 bits; 0 <= tokens <= seen.
+Status check_new_tokens(std::int64_t new_tokens, std::int64_t seen);
+Status check_truncate(std::int64_t tokens, std::int64_t seen);
+// Rows at positions first .. first + count - 1 that see every position up to their own.
+std::vector<RowVisibility> causal_visibility(std::int64_t first, std::int64_t count);
+
 }  // namespace decodescope

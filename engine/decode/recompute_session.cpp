@@ -6,8 +6,6 @@
 #include <bit>
 #include <limits>
 
-#include "engine/cache/strategies/contiguous.h"
-
 namespace decodescope {
 
 Result<std::unique_ptr<DecodeSession>> RecomputeSession::create(LoadedModelPtr model, const SessionConfig& config,

@@ -31,10 +31,4 @@ private:
     std::uint64_t revision_ = 0;
 };
 
-// Shared checks of every strategy.
-Status check_new_tokens(std::int64_t new_tokens, std::int64_t seen);
-Status check_truncate(std::int64_t tokens, std::int64_t seen);
-// Rows first .. first + count - 1 that see every position up to their own.
-std::vector<RowVisibility> causal_visibility(std::int64_t first, std::int64_t count);
-
 }  // namespace decodescope

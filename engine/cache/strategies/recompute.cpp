@@ -1,6 +1,6 @@
 // No cache: nothing is kept, so every step computes the whole sequence again. The plan says what the last rows see; what
 // they read lies in scratch memory of the pass.
-#include "engine/cache/strategies/contiguous.h"
+#include "engine/cache/cache_strategy.h"
 
 namespace decodescope {
 namespace {

@@ -78,6 +78,28 @@ TEST(SessionState, CC07_ForksLeaveTheParentAlone) {
     }
 }
 
+// CC-05: one position for Q and K of a token, in every layer, and it counts the tokens seen, chunk by chunk.
+TEST(SessionState, CC05_PositionsCountTheTokensSeen) {
+    const auto model = make_tiny_llama();
+    const auto tokens = tokens_for(model, 20);
+    for (const char* cache : kCaches) {
+        Probed probed(model);
+        const auto session = session_of(probed.model, session_config(cache));
+        std::vector<std::int32_t> positions;
+        probed.backend->on_run = [&](StepInputs& inputs) {
+            positions.assign(inputs.positions.begin(), inputs.positions.end());
+            ASSERT_EQ(inputs.visibility.size(), positions.size());
+            for (std::size_t r = 0; r < positions.size(); ++r) ASSERT_EQ(inputs.visibility[r].position, positions[r]);
+            for (const auto& view : inputs.sequences.front().views) ASSERT_EQ(view.table.count, positions.back() + 1);
+        };
+        for (std::int32_t first = 0; first < 20; first += 4) {
+            feed_all(*session, std::span(tokens).subspan(static_cast<std::size_t>(first), 4), 4);
+            ASSERT_EQ(positions.back(), first + 3);
+            ASSERT_EQ(positions.front(), std::string(cache) == "recompute" ? 0 : first);
+        }
+    }
+}
+
 TEST(SessionState, CC12_AZeroKeyIsARowLikeAnyOther) {
     TinyOptions options;
     options.edit = [](TinyTensors& tensors) {  // K of KV head 0 in layer 0: 8 rows of 64
