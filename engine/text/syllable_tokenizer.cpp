@@ -13,13 +13,14 @@ constexpr std::string_view kConsonants = "bdfghjklmnprstvwyz";
 constexpr std::string_view kVowels = "aeiou";
 constexpr std::int32_t kSyllables = static_cast<std::int32_t>(kConsonants.size() * kVowels.size());
 
-// Words in the order of their length, so that no two numbers give the same word.
-std::string word(std::int32_t number) {
+// A space and a word. Words come in the order of their length, so that no two numbers give the same one.
+std::string spaced_word(std::int32_t number) {
     std::string out;
     for (std::int64_t n = number; n >= 0; n = n / kSyllables - 1) {
         const auto syllable = static_cast<std::size_t>(n % kSyllables);
         out.insert(out.begin(), {kConsonants[syllable / kVowels.size()], kVowels[syllable % kVowels.size()]});
     }
+    out.insert(out.begin(), ' ');
     return out;
 }
 
@@ -28,7 +29,7 @@ std::string word(std::int32_t number) {
 SyllableTokenizer::SyllableTokenizer(std::int32_t size) {
     tokens_.reserve(static_cast<std::size_t>(std::max(size, 0)));
     for (std::int32_t id = 0; id < size; ++id)
-        tokens_.push_back(id < 256 ? std::string(1, static_cast<char>(id)) : " " + word(id - 256));
+        tokens_.push_back(id < 256 ? std::string(1, static_cast<char>(id)) : spaced_word(id - 256));
 }
 
 Result<std::vector<std::int32_t>> SyllableTokenizer::encode(std::string_view text, const EncodeOptions&,

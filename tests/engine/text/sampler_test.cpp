@@ -9,6 +9,8 @@
 #include <map>
 #include <numeric>
 
+#include "tests/support/fixtures.h"
+
 namespace decodescope {
 namespace {
 
@@ -141,6 +143,17 @@ TEST(Sampler, SameSeedSameTokens) {  // SP-06
     EXPECT_EQ(run(42), golden);
     EXPECT_EQ(run(42), run(42));
     EXPECT_NE(run(42), run(43));
+}
+
+// The golden tokens were computed in Python from the stored logits; the nearest draw is 8e-5 from a boundary.
+TEST(Sampler, Seed42OverTheLogitsOfL3) {  // SP-06
+    const ReferenceValues reference = load_reference("l3/reference.safetensors");
+    Sampler sampler(config(1, 50, .9, 42));
+    std::vector<std::int32_t> tokens;
+    for (std::int64_t row = 0; row < reference.length(); ++row)
+        tokens.push_back(*sampler.sample(std::span(reference.logits).subspan(static_cast<std::size_t>(row * 97), 97)));
+    EXPECT_EQ(tokens, (std::vector<std::int32_t>{91, 49, 48, 18, 10, 24, 58, 27, 31, 66,
+                                                 69, 1,  5,  63, 78, 65, 25, 65, 77, 25}));
 }
 
 TEST(Sampler, TheStateCanBeTakenUp) {
