@@ -71,7 +71,18 @@ void encode_row(const AttentionRow& row, int head, int position, std::vector<Map
         return;
     }
     const std::uint16_t* weights = row.weights.data() + static_cast<std::size_t>(head) * static_cast<std::size_t>(row.entries);
-    scatter(row, static_cast<std::size_t>(first), cells, [weights](std::size_t e) { return encode(weights[e]); });
+    const std::size_t from = static_cast<std::size_t>(first), have = static_cast<std::size_t>(row.entries);
+    if (row.positions.empty() && from < have) {
+        // Two loops without a branch, which compilers turn into vector instructions.
+        const std::size_t count = std::min(cells.size(), have - from);
+        std::uint16_t most = 0;
+        for (std::size_t i = 0; i < count; ++i) most = std::max(most, weights[from + i]);
+        if (most <= kOneBits) {
+            for (std::size_t i = 0; i < count; ++i) cells[i] = static_cast<MapValue>(weights[from + i] + kZeroWeight);
+            return;
+        }
+    }
+    scatter(row, from, cells, [weights](std::size_t e) { return encode(weights[e]); });
 }
 
 void encode_mean_row(const AttentionRow& row, int position, std::vector<MapValue>& cells) {

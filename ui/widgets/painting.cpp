@@ -2,6 +2,7 @@
 
 #include <QApplication>
 #include <QFontMetricsF>
+#include <QHash>
 #include <QPainterPath>
 #include <QStyle>
 #include <algorithm>
@@ -9,14 +10,22 @@
 
 namespace decodescope {
 
-double text_width(const QFont& font, const QString& text) { return QFontMetricsF(font).horizontalAdvance(text); }
+// Shaping a text costs far more than drawing it, and panels ask for the same few words 30 times a second.
+double text_width(const QFont& font, const QString& text) {
+    static QHash<QString, double> known;
+    const QString key = QChar(static_cast<char16_t>(font.pixelSize() * 2 + (font.bold() ? 1 : 0))) + text;
+    const auto at = known.constFind(key);
+    if (at != known.constEnd()) return *at;
+    if (known.size() > 8192) known.clear();
+    return *known.insert(key, QFontMetricsF(font).horizontalAdvance(text));
+}
 double text_height(const QFont& font) { return QFontMetricsF(font).height(); }
 
 void paint_text(QPainter& painter, const QRectF& rect, int flags, const QString& text, const QFont& font, const QColor& color) {
     painter.setFont(font);
     painter.setPen(color);
-    const QString shown = (flags & Qt::TextWordWrap) ? text : QFontMetricsF(font).elidedText(text, Qt::ElideRight, rect.width() + 0.5);
-    painter.drawText(rect, flags, shown);
+    const bool whole = (flags & Qt::TextWordWrap) || text_width(font, text) <= rect.width() + 0.5;
+    painter.drawText(rect, flags, whole ? text : QFontMetricsF(font).elidedText(text, Qt::ElideRight, rect.width() + 0.5));
 }
 
 void paint_hatch(QPainter& painter, const QRectF& rect, const QColor& color, double spacing) {

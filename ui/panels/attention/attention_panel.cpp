@@ -39,6 +39,7 @@ public:
         layout->addWidget(side_, 0);
         layout->addWidget(map_, 1);
         setFocusProxy(map_);
+        colour_role();
         connect(mean_, &QCheckBox::toggled, this, [this](bool on) {
             map_->set_mean(on);
             overview_->set_mean(on);
@@ -85,8 +86,11 @@ public:
         side_->setVisible(any);
         overview_->present(context, changes);
         map_->present(context, changes);
-        if (changes & (NewRecording | SelectionMoved | ThemeChanged)) show_role();
-        place();
+        if (changes & ThemeChanged) colour_role();
+        if (changes & (NewRecording | SelectionMoved | ThemeChanged)) {
+            show_role();
+            place();
+        }
     }
 
     std::vector<ExportItem> exports() override {
@@ -104,7 +108,7 @@ public:
         ExportItem overview;
         overview.id = QStringLiteral("attention-overview");
         overview.title = tr("Attention of all heads");
-        overview.paint = [this](QPainter& painter, const QRectF& area) { overview_->paint_grid(painter, area); };
+        overview.paint = [this](QPainter& painter, const QRectF& area) { overview_->paint_whole(painter, area); };
         overview.preferred_mm = QSizeF(120, 120);
         return {map, overview};
     }
@@ -128,7 +132,7 @@ private:
     // The overview is as wide as its grid needs at the height there is.
     void place() {
         const double s = theme().type_scale();
-        const int most = static_cast<int>(std::clamp(width() * 0.3, 120.0, 250.0 * s));
+        const int most = static_cast<int>(std::clamp(width() * 0.3, 120.0, 320.0 * s));
         int below = 0;
         for (QWidget* widget : std::initializer_list<QWidget*>{hint_, role_, mean_, hide_}) below += widget->sizeHint().height() + 4;
         const int room = height() - below - 8;
@@ -159,9 +163,10 @@ private:
         }
         role_->setText(text);
         role_->setToolTip(term.isEmpty() ? QString() : glossary(term));
-        QPalette colors = role_->palette();
-        colors.setColor(QPalette::WindowText, theme().text(Role::Generated));
-        role_->setPalette(colors);
+    }
+
+    // A style sheet of its own is costly to set, so only when the theme is another one.
+    void colour_role() {
         role_->setStyleSheet(QStringLiteral("color: %1; font-size: %2px;").arg(theme().text(Role::Generated).name()).arg(theme().note().pixelSize()));
     }
 

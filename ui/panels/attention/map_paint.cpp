@@ -63,7 +63,7 @@ MapView::Frame MapView::frame_for(const QRectF& area) const {
     frame.row_axis = QRectF(x - left, frame.map.top(), axis, side);
     frame.column_labels = QRectF(x, frame.map.bottom() + 4, side, below);
     frame.column_axis = QRectF(x, frame.map.bottom() + 4 + below, side, axis);
-    const double right = frame.map.right() + (notes > 100 * s ? 28 * s : 10);
+    const double right = frame.map.right() + (notes > 100 * s ? 20 * s : 10);
     frame.scale = QRectF(right, frame.map.top() + 1, 13 * s, std::min(side - 2, std::max(60.0, side * 0.55)));
     frame.notes = notes > 100 * s ? QRectF(right, frame.scale.bottom() + note, area.right() - right, area.bottom() - frame.scale.bottom() - note) : QRectF();
     return frame;
@@ -98,9 +98,10 @@ void MapView::paintEvent(QPaintEvent*) {
         if (focus_visible(this)) paint_focus(painter, QRectF(rect()));
         return;
     }
-    if (cells_stale_ || cells_.devicePixelRatio() != devicePixelRatioF()) {
+    if ((cells_stale_ && !may_wait()) || cells_.devicePixelRatio() != devicePixelRatioF()) {
         cells_ = draw_cells(layout_, devicePixelRatioF());
-        cells_stale_ = false;
+        cells_stale_ = only_grew_ = false;
+        since_drawn_.start();
     }
     painter.drawPixmap(layout_.area.topLeft(), cells_);
     paint_evicted(painter, layout_);

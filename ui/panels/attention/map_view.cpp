@@ -18,7 +18,7 @@
 namespace decodescope {
 
 // Cells per presentation: 1 to 3 ms, whatever the run. What is left is taken over by the next ones.
-constexpr std::int64_t kBudget = 2'500'000;
+constexpr std::int64_t kBudget = 1'500'000;
 constexpr double kLargestCell = 96;
 
 MapView::MapView(Selection* selection, QWidget* parent) : QWidget(parent), selection_(selection) {
@@ -32,7 +32,7 @@ MapView::MapView(Selection* selection, QWidget* parent) : QWidget(parent), selec
 void MapView::make_palette() {
     const Theme& t = theme();
     palette_ = HeatmapPalette(attention_scale(), t.color(Role::Card).rgb(), t.not_captured().rgb(), t.color(Role::Reserved).rgb(), threshold_);
-    cells_stale_ = true;
+    mark_stale();
 }
 
 void MapView::set_mean(bool mean) {
@@ -65,7 +65,8 @@ void MapView::refresh() {
     pyramid_.select(context_.recording, point.layer, mean_ ? AttentionPyramid::kMeanOfHeads : point.head);
     std::int64_t budget = kBudget;
     const bool complete = pyramid_.advance(budget);
-    if (pyramid_.rows() != rows || pyramid_.layer() != layer || pyramid_.head() != head) cells_stale_ = true;
+    if (pyramid_.layer() != layer || pyramid_.head() != head) mark_stale();
+    else if (pyramid_.rows() != rows) mark_stale(true);
     if (!complete && !waiting_) {
         waiting_ = true;
         QTimer::singleShot(15, this, [this] {
@@ -95,7 +96,27 @@ void MapView::lay_out() {
     }
     const bool same = before.area == layout_.area && before.rows == layout_.rows && before.columns == layout_.columns && before.cell == layout_.cell &&
                       before.first_row == layout_.first_row && before.first_column == layout_.first_column;
-    if (!same) cells_stale_ = true;
+    const bool grew = fitted_ && before.area == layout_.area && before.rows <= layout_.rows && before.rows > 0;
+    if (!same) mark_stale(grew);
+}
+
+void MapView::mark_stale(bool only_grew) {
+    only_grew_ = only_grew && (only_grew_ || !cells_stale_);
+    cells_stale_ = true;
+}
+
+// Where several cells share a pixel, a new row moves nothing by a whole one: in a fast run the picture follows 8 times a second.
+bool MapView::may_wait() {
+    constexpr int kPeriodMillis = 120;
+    const bool merged = layout_.cell * devicePixelRatioF() < 1.5;
+    if (!only_grew_ || !merged || cells_.isNull() || !since_drawn_.isValid() || since_drawn_.elapsed() >= kPeriodMillis) return false;
+    if (redraw_waiting_) return true;
+    redraw_waiting_ = true;
+    QTimer::singleShot(kPeriodMillis, this, [this] {
+        redraw_waiting_ = false;
+        update();
+    });
+    return true;
 }
 
 void MapView::zoom_by(double factor) {
@@ -106,14 +127,14 @@ void MapView::zoom_by(double factor) {
     layout_.zoom(anchor, factor, smallest, kLargestCell);
     if (factor < 1 && layout_.cell <= smallest * 1.001) fitted_ = true;
     following_ = layout_.visible_rows().end >= layout_.rows;
-    cells_stale_ = true;
+    mark_stale();
     place();
     update();
 }
 
 void MapView::fit() {
     fitted_ = following_ = true;
-    cells_stale_ = true;
+    mark_stale();
     place();
     update();
 }
@@ -162,7 +183,7 @@ void MapView::mouseMoveEvent(QMouseEvent* event) {
         layout_.pan(pointer_.x() - pressed_.x(), pointer_.y() - pressed_.y());
         following_ = layout_.visible_rows().end >= layout_.rows;
         pressed_ = pointer_;
-        cells_stale_ = true;
+        mark_stale();
         setCursor(Qt::ClosedHandCursor);
         return update();
     }
@@ -193,7 +214,7 @@ void MapView::leaveEvent(QEvent*) {
 }
 
 void MapView::resizeEvent(QResizeEvent*) {
-    cells_stale_ = true;
+    mark_stale();
     place();
 }
 
@@ -209,7 +230,7 @@ void MapView::wheelEvent(QWheelEvent* event) {
     if (event->modifiers() & Qt::ShiftModifier) moved = moved.transposed();
     layout_.pan(moved.x(), moved.y());
     following_ = layout_.visible_rows().end >= layout_.rows;
-    cells_stale_ = true;
+    mark_stale();
     update();
     event->accept();
 }
@@ -225,7 +246,7 @@ void MapView::move_pin(int rows, int columns) {
     selection_->pin(point_of(cell));
     if (fitted_) return;
     layout_.reveal(cell.row, cell.column);
-    cells_stale_ = true;
+    mark_stale();
     update();
 }
 

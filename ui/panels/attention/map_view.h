@@ -1,6 +1,7 @@
 // The chosen head's map, large: rows are tokens being computed, columns the tokens they read from.
 #pragma once
 
+#include <QElapsedTimer>
 #include <QPixmap>
 #include <QWidget>
 #include <optional>
@@ -48,6 +49,8 @@ private:
     Frame frame_for(const QRectF& area) const;
     double largest_label(int rows) const;
     void refresh();
+    void mark_stale(bool only_grew = false);
+    bool may_wait();
     void place();
     void lay_out();
     void make_palette();
@@ -79,6 +82,9 @@ private:
     Frame frame_;
     QPixmap cells_;
     bool cells_stale_ = true, waiting_ = false;
+    bool only_grew_ = false;      // nothing but new rows made the picture stale
+    bool redraw_waiting_ = false;
+    QElapsedTimer since_drawn_;
     bool fitted_ = true, mean_ = false, following_ = true;
     float threshold_ = 0;
     std::optional<HeatCell> hovered_;

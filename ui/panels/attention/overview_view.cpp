@@ -15,8 +15,10 @@
 
 namespace decodescope {
 
-// Merged cells per presentation: about 2 ms, whatever the run.
-constexpr std::int64_t kBudget = 6'000'000;
+// Units of work per presentation: 1 to 3 ms, whatever the run. What is left is taken over by the next ones.
+constexpr std::int64_t kBudget = 700'000;
+// In a fast run the small maps follow 8 times a second; a single step is shown at once.
+constexpr int kPeriodMillis = 120;
 constexpr double kSmallestCell = 10;
 
 OverviewView::OverviewView(Selection* selection, QWidget* parent) : QWidget(parent), selection_(selection) {
@@ -51,9 +53,24 @@ void OverviewView::present(const PanelContext& context, unsigned changes) {
     refresh(replaced || (changes & ThemeChanged));
 }
 
+void OverviewView::refresh_later(int millis) {
+    if (waiting_) return;
+    waiting_ = true;
+    QTimer::singleShot(millis, this, [this] {
+        waiting_ = false;
+        refresh(false);
+    });
+}
+
 void OverviewView::refresh(bool everything) {
+    const int rows = maps_.rows();
     std::int64_t budget = kBudget;
     const bool complete = maps_.advance(budget);
+    if (!everything && maps_.rows() != rows && since_refresh_.isValid() && since_refresh_.elapsed() < kPeriodMillis) {
+        refresh_later(complete ? kPeriodMillis : 15);
+        return;
+    }
+    since_refresh_.start();
     const std::size_t count = static_cast<std::size_t>(maps_.layers()) * static_cast<std::size_t>(maps_.heads());
     if (images_.size() != count) {
         images_.assign(count, QImage());
@@ -64,7 +81,7 @@ void OverviewView::refresh(bool everything) {
         const PooledMap& map = maps_.map(static_cast<int>(i) / maps_.heads(), static_cast<int>(i) % maps_.heads());
         if (everything || changed < map.side()) repaint_map(images_[i], map, palette_, everything ? 0 : changed);
     }
-    if (!complete) QTimer::singleShot(15, this, [this] { refresh(false); });
+    if (!complete) refresh_later(15);
     update();
 }
 
@@ -114,6 +131,13 @@ void OverviewView::paint_grid(QPainter& painter, const QRectF& area) const {
             painter.drawRect(cell.adjusted(-0.5, -0.5, 0.5, 0.5));
         }
     }
+}
+
+void OverviewView::paint_whole(QPainter& painter, const QRectF& area) {
+    std::int64_t budget = std::int64_t{1} << 40;
+    maps_.advance(budget);
+    refresh(true);
+    paint_grid(painter, area);
 }
 
 void OverviewView::paintEvent(QPaintEvent*) {

@@ -1,6 +1,7 @@
 // Small maps of all heads, layers down, heads to the right: click to choose one.
 #pragma once
 
+#include <QElapsedTimer>
 #include <QImage>
 #include <QWidget>
 #include <vector>
@@ -20,7 +21,7 @@ public:
     void present(const PanelContext& context, unsigned changes);
     void set_mean(bool mean);
     void set_threshold(float threshold);
-    void paint_grid(QPainter& painter, const QRectF& area) const;
+    void paint_whole(QPainter& painter, const QRectF& area);  // for exports
     QSize sizeHint() const override { return {200, 210}; }
     QSize minimumSizeHint() const override { return {90, 60}; }
     // Height that the grid takes at a width.
@@ -41,7 +42,9 @@ private:
         double pitch() const { return cell + gap; }
     };
     Grid grid_for(const QRectF& area) const;
+    void paint_grid(QPainter& painter, const QRectF& area) const;
     void refresh(bool everything);
+    void refresh_later(int millis);
     void make_palette();
     bool head_at(const QPointF& point, int& layer, int& head) const;
 
@@ -51,8 +54,9 @@ private:
     HeatmapPalette palette_;
     std::vector<QImage> images_;  // [layers * heads]
     float threshold_ = 0;
-    bool mean_ = false;
+    bool mean_ = false, waiting_ = false;
     double scroll_ = 0;
+    QElapsedTimer since_refresh_;
 };
 
 }  // namespace decodescope

@@ -1,8 +1,9 @@
-// How the cache map is drawn. Each lane is one row of pixels, stretched to the lane's height: the cost depends on the
-// width of the view, never on how long the run is.
+// How the cache map is drawn. The colours of a lane are computed once per column of the view: the cost depends
+// on the size of the view, never on how long the run is.
 #include <QPainter>
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 
 #include "ui/panels/cache/cache_view.h"
 #include "ui/viewmodels/format.h"
@@ -73,33 +74,35 @@ QRgb CacheView::cell_color(int layer, int lane, const CacheColumn& column) const
     return t.shade(lane == 0 ? Role::K : Role::V, shades_.strength(layer, lane, column.first, end));
 }
 
-QImage CacheView::make_strips(const CacheMapLayout& layout, const QRectF& lanes, double device_ratio) const {
+// The lanes at the size they have on the screen: the first line of each is computed, the others are copies.
+QImage CacheView::make_lanes(const CacheMapLayout& layout, const QRectF& lanes, double device_ratio) const {
     const int width = std::max(1, static_cast<int>(std::ceil(lanes.width() * device_ratio)));
-    QImage strips(width, std::max(1, 2 * layout.layers()), QImage::Format_RGB32);
-    strips.fill(theme().color(Role::Card).rgb());
-    for (int layer = 0; layer < layout.layers(); ++layer) {
-        for (int lane = 0; lane < 2; ++lane) {
-            auto* line = reinterpret_cast<QRgb*>(strips.scanLine(2 * layer + lane));
-            for (const CacheColumn& column : layout.columns()) {
-                const int from = std::max(0, static_cast<int>(std::lround((column.x - lanes.left()) * device_ratio)));
-                int to = std::min(width, static_cast<int>(std::lround((column.x + column.width - lanes.left()) * device_ratio)));
-                if (!column.merged) to -= std::max(1, static_cast<int>(std::lround(device_ratio)));
-                if (from < to) std::fill(line + from, line + to, cell_color(layer, lane, column));
-            }
+    const int height = std::max(1, static_cast<int>(std::ceil(lanes.height() * device_ratio)));
+    QImage image(width, height, QImage::Format_RGB32);
+    image.fill(theme().color(Role::Card).rgb());
+    image.setDevicePixelRatio(device_ratio);
+    const int gap = std::max(1, static_cast<int>(std::lround(device_ratio)));
+    for (int lane = 0; lane < 2 * layout.layers(); ++lane) {
+        const QRectF rect = layout.lane_rect(lane / 2, lane % 2).translated(-lanes.topLeft());
+        const int top = std::max(0, static_cast<int>(std::lround(rect.top() * device_ratio)));
+        const int bottom = std::min(height, static_cast<int>(std::lround(rect.bottom() * device_ratio)));
+        if (top >= bottom) continue;
+        auto* line = reinterpret_cast<QRgb*>(image.scanLine(top));
+        for (const CacheColumn& column : layout.columns()) {
+            const int from = std::max(0, static_cast<int>(std::lround((column.x - lanes.left()) * device_ratio)));
+            const int right = static_cast<int>(std::lround((column.x + column.width - lanes.left()) * device_ratio));
+            const int to = std::min(width, right - (column.merged ? 0 : gap));
+            if (from < to) std::fill(line + from, line + to, cell_color(lane / 2, lane % 2, column));
         }
+        for (int y = top + 1; y < bottom; ++y) std::memcpy(image.scanLine(y), line, static_cast<std::size_t>(width) * sizeof(QRgb));
     }
-    return strips;
+    return image;
 }
 
 void CacheView::paint_lanes(QPainter& painter, const CacheMapLayout& layout, const Frame& frame, double device_ratio) {
-    const QImage strips = make_strips(layout, frame.lanes, device_ratio);
     painter.save();
     painter.setClipRect(frame.lanes.adjusted(-3, -3, 3, 3), Qt::IntersectClip);
-    painter.setRenderHint(QPainter::SmoothPixmapTransform, false);
-    for (int lane = 0; lane < strips.height() && layout.layers() > 0; ++lane) {
-        const QRectF target = layout.lane_rect(lane / 2, lane % 2);
-        painter.drawImage(QRectF(frame.lanes.left(), target.top(), strips.width() / device_ratio, target.height()), strips, QRectF(0, lane, strips.width(), 1));
-    }
+    painter.drawImage(frame.lanes.topLeft(), make_lanes(layout, frame.lanes, device_ratio));
     if (evictions_) paint_evicted(painter, layout);
     paint_just_written(painter, layout);
     painter.restore();

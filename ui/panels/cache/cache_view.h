@@ -58,7 +58,7 @@ private:
     void start_fade(unsigned changes);
 
     // Pieces of the picture.
-    QImage make_strips(const CacheMapLayout& layout, const QRectF& lanes, double device_ratio) const;
+    QImage make_lanes(const CacheMapLayout& layout, const QRectF& lanes, double device_ratio) const;
     QRgb cell_color(int layer, int lane, const CacheColumn& column) const;
     void paint_lanes(QPainter& painter, const CacheMapLayout& layout, const Frame& frame, double device_ratio);
     void paint_labels(QPainter& painter, const CacheMapLayout& layout, const Frame& frame) const;
