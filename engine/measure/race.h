@@ -16,8 +16,8 @@ class RecomputeLane {
 public:
     static Result<std::unique_ptr<RecomputeLane>> create(LoadedModelPtr model);
     virtual ~RecomputeLane() = default;
-    // A full pass over all tokens; `cached` are the cached lane's logits after the same tokens.
-    // RacePoint::step and captured are the caller's to fill in. The first pass of a new size is run twice: warm-up apart.
+    // A full pass over all tokens; `cached_logits` are the cached lane's after the same tokens. RacePoint::step and
+    // captured are the caller's to fill in. The first pass of a new size is run twice: warm-up apart.
     virtual Result<RacePoint> compare(std::span<const std::int32_t> tokens, std::span<const float> cached_logits,
                                       double cached_micros, std::stop_token stop) = 0;
 };

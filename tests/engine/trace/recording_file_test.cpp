@@ -1,12 +1,14 @@
 #include "engine/trace/recording_file.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <filesystem>
@@ -268,9 +270,9 @@ TEST_F(RecordingFile, StalePartialFilesAreCleanedAndLiveOnesKept) {
     const pid_t gone = ::fork();
     if (gone == 0) ::_exit(0);
     ::waitpid(gone, nullptr, 0);
-    const std::string stale = ".run.dscope." + std::to_string(gone) + "-0.partial";
-    const std::string live = ".run.dscope." + std::to_string(::getppid()) + "-0.partial";
-    const std::string other = ".other.dscope." + std::to_string(gone) + "-0.partial";
+    const std::string stale = fmt::format(".run.dscope.{}-0.partial", gone);
+    const std::string live = fmt::format(".run.dscope.{}-0.partial", ::getppid());
+    const std::string other = fmt::format(".other.dscope.{}-0.partial", gone);
     const std::string strange = ".run.dscope.x-0.partial";
     for (const std::string& name : {stale, live, other, strange}) write("half a recording", name.c_str());
     small_file();
@@ -356,6 +358,31 @@ TEST_F(RecordingFile, CraftedCountsAreRefusedByName) {
             put_u64(bytes, place.header + 8, value);
             EXPECT_NE(refusal(with_right_checksums(bytes, {})), "") << place.name << " size " << value;
         }
+}
+
+// A list inside a record is allocated only after its count was compared with the bytes that are left.
+TEST_F(RecordingFile, CraftedCountsInsideARecordAreRefusedBeforeAllocation) {
+    const Bytes good = small_file();
+    const auto places = sections_of(good);
+    const auto step =
+        std::find_if(places.begin(), places.end(), [](const auto& place) { return place.name == "STEP"; });
+    ASSERT_NE(step, places.end());
+    constexpr std::size_t before_operations =
+        8 + 159;  // count of steps; fields of the first step, whose texts are empty
+    const std::size_t at = step->payload + before_operations;
+    ASSERT_EQ(get_u64(good, at), 21u);  // stages of two layers
+    for (const std::uint64_t value :
+         {std::uint64_t{1} << 22, std::uint64_t{1} << 31, std::uint64_t{1} << 63, ~std::uint64_t{0}}) {
+        Bytes bytes = good;
+        put_u64(bytes, at, value);
+        rusage before{}, after{};
+        ::getrusage(RUSAGE_SELF, &before);
+        const std::string message = refusal(with_right_checksums(bytes, places));
+        ::getrusage(RUSAGE_SELF, &after);
+        EXPECT_NE(message.find("section STEP, step 0: operations is " + std::to_string(value)), std::string::npos)
+            << message;
+        EXPECT_LT(after.ru_maxrss - before.ru_maxrss, 10 * 1024);  // KiB
+    }
 }
 
 // Any byte of any payload changed, all checksums right: accepted or refused, but never a crash, an overflow or an
