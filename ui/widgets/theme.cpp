@@ -1,6 +1,7 @@
 #include "ui/widgets/theme.h"
 
 #include <QApplication>
+#include <QHash>
 #include <QPainter>
 #include <QProxyStyle>
 #include <QStyleFactory>
@@ -61,12 +62,43 @@ double luminance(const QColor& color) {
     return 0.2126 * linear(color.redF()) + 0.7152 * linear(color.greenF()) + 0.0722 * linear(color.blueF());
 }
 
+// Fonts are asked for with every text that is drawn: one copy of each keeps its engine.
 QFont font_of(double pixels, bool bold) {
+    static QHash<int, QFont> known;
+    const int size = std::clamp(static_cast<int>(std::lround(pixels)), 6, 400), key = 2 * size + (bold ? 1 : 0);
+    const auto at = known.constFind(key);
+    if (at != known.constEnd()) return *at;
     QFont font;
     font.setFamilies(font_families());
-    font.setPixelSize(std::max(6, static_cast<int>(std::lround(pixels))));
+    font.setPixelSize(size);
     font.setBold(bold);
-    return font;
+    return *known.insert(key, font);
+}
+
+constexpr int kRoles = static_cast<int>(Role::Error) + 1;
+using RoleColors = std::array<QColor, kRoles>;
+
+// Contrast takes powers: computed once per mode and role.
+const QColor& remembered(std::array<RoleColors, 2>& table, Theme::Mode mode, Role role, QColor (*compute)(const Theme&, Role)) {
+    QColor& color = table[mode == Theme::Mode::Light ? 0 : 1][static_cast<std::size_t>(role)];
+    if (!color.isValid()) color = compute(Theme(mode), role);
+    return color;
+}
+
+QColor compute_ink_on(const Theme& theme, Role role) {
+    const QColor fill = theme.color(role);
+    const QColor paper(0xFF, 0xFF, 0xFF), ink(0x08, 0x0B, 0x10);
+    return contrast_ratio(fill, paper) >= kTextContrast || contrast_ratio(fill, paper) > contrast_ratio(fill, ink) ? paper : ink;
+}
+
+QColor compute_text(const Theme& theme, Role role) {
+    const QColor card = theme.color(Role::Card), background = theme.color(Role::Background), role_color = theme.color(role);
+    const QRgb target = theme.mode() == Theme::Mode::Light ? 0xFF000000 : 0xFFFFFFFF;
+    for (int step = 0; step <= 20; ++step) {
+        const QColor candidate = QColor::fromRgb(mix(role_color.rgb(), target, static_cast<float>(step) / 20.0f));
+        if (std::min(contrast_ratio(candidate, card), contrast_ratio(candidate, background)) >= kTextContrast) return candidate;
+    }
+    return theme.color(Role::Ink);
 }
 
 // Fusion derives the outline of check boxes from the window's colour, which nobody sees on a dark card.
@@ -134,19 +166,13 @@ QColor Theme::color(Role role) const {
 }
 
 QColor Theme::ink_on(Role role) const {
-    const QColor fill = color(role);
-    const QColor paper(0xFF, 0xFF, 0xFF), ink(0x08, 0x0B, 0x10);
-    return contrast_ratio(fill, paper) >= kTextContrast || contrast_ratio(fill, paper) > contrast_ratio(fill, ink) ? paper : ink;
+    static std::array<RoleColors, 2> table;
+    return remembered(table, mode_, role, compute_ink_on);
 }
 
 QColor Theme::text(Role role) const {
-    const QColor card = color(Role::Card), background = color(Role::Background), role_color = color(role);
-    const QRgb target = mode_ == Mode::Light ? 0xFF000000 : 0xFFFFFFFF;
-    for (int step = 0; step <= 20; ++step) {
-        const QColor candidate = QColor::fromRgb(mix(role_color.rgb(), target, static_cast<float>(step) / 20.0f));
-        if (std::min(contrast_ratio(candidate, card), contrast_ratio(candidate, background)) >= kTextContrast) return candidate;
-    }
-    return color(Role::Ink);
+    static std::array<RoleColors, 2> table;
+    return remembered(table, mode_, role, compute_text);
 }
 
 QColor Theme::not_captured() const { return QColor::fromRgb(kNotCaptured[mode_ == Mode::Light ? 0 : 1]); }

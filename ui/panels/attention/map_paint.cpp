@@ -1,4 +1,5 @@
 // How the large map is drawn: cells from a cached picture, then what must stay sharp on top of it.
+#include <QPaintEvent>
 #include <QPainter>
 #include <QPainterPath>
 #include <algorithm>
@@ -91,8 +92,9 @@ QPixmap MapView::draw_cells(const HeatmapLayout& layout, double device_ratio) co
     return pixmap;
 }
 
-void MapView::paintEvent(QPaintEvent*) {
+void MapView::paintEvent(QPaintEvent* event) {
     QPainter painter(this);
+    painter.fillRect(event->rect(), theme().color(Role::Card));
     if (view_.row_limit == 0) {
         paint_empty(painter, QRectF(rect()), tr("What each token reads from appears here, a row per token."), tr("Space plays, → makes one step."));
         if (focus_visible(this)) paint_focus(painter, QRectF(rect()));

@@ -23,6 +23,7 @@ constexpr double kLargestCell = 96;
 
 MapView::MapView(Selection* selection, QWidget* parent) : QWidget(parent), selection_(selection) {
     setMouseTracking(true);
+    setAttribute(Qt::WA_OpaquePaintEvent);  // what lies below is not painted 30 times a second
     setFocusPolicy(Qt::StrongFocus);
     setAccessibleName(tr("Attention of the chosen head: rows are tokens being computed, columns the tokens they read from"));
     setAccessibleDescription(tr("Arrow keys move the pinned cell, plus and minus zoom, 0 fits, Esc clears"));

@@ -3,6 +3,7 @@
 #include <QHelpEvent>
 #include <QKeyEvent>
 #include <QMouseEvent>
+#include <QPaintEvent>
 #include <QPainter>
 #include <QTimer>
 #include <QToolTip>
@@ -23,6 +24,7 @@ constexpr double kSmallestCell = 10;
 
 OverviewView::OverviewView(Selection* selection, QWidget* parent) : QWidget(parent), selection_(selection) {
     setMouseTracking(true);
+    setAttribute(Qt::WA_OpaquePaintEvent);  // what lies below is not painted 30 times a second
     setFocusPolicy(Qt::StrongFocus);
     setAccessibleName(tr("Attention of all heads: layers down, heads to the right"));
     setAccessibleDescription(tr("Arrow keys choose a head"));
@@ -140,8 +142,9 @@ void OverviewView::paint_whole(QPainter& painter, const QRectF& area) {
     paint_grid(painter, area);
 }
 
-void OverviewView::paintEvent(QPaintEvent*) {
+void OverviewView::paintEvent(QPaintEvent* event) {
     QPainter painter(this);
+    painter.fillRect(event->rect(), theme().color(Role::Card));
     if (images_.empty()) return;
     const QRectF area(rect());
     const Grid grid = grid_for(area);

@@ -1,5 +1,6 @@
 // How the cache map is drawn. The colours of a lane are computed once per column of the view: the cost depends
 // on the size of the view, never on how long the run is.
+#include <QPaintEvent>
 #include <QPainter>
 #include <algorithm>
 #include <cmath>
@@ -29,8 +30,9 @@ std::optional<std::pair<double, double>> extent(const CacheMapLayout& layout, in
 
 }  // namespace
 
-void CacheView::paintEvent(QPaintEvent*) {
+void CacheView::paintEvent(QPaintEvent* event) {
     QPainter painter(this);
+    painter.fillRect(event->rect(), theme().color(Role::Card));
     if (!view_.facts) {
         paint_empty(painter, QRectF(rect()), tr("Keys and values of every token appear here: layers down, positions right."), tr("Space plays, → makes one step."));
         if (focus_visible(this)) paint_focus(painter, QRectF(rect()));

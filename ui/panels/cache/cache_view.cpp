@@ -24,6 +24,7 @@ constexpr double kLargestCell = 40;
 CacheView::CacheView(Selection* selection, QWidget* parent)
     : QWidget(parent), selection_(selection), across_(new QScrollBar(Qt::Horizontal, this)), down_(new QScrollBar(Qt::Vertical, this)) {
     setMouseTracking(true);
+    setAttribute(Qt::WA_OpaquePaintEvent);  // what lies below is not painted 30 times a second
     setFocusPolicy(Qt::StrongFocus);
     setAccessibleName(tr("KV cache: layers down, positions right"));
     setAccessibleDescription(tr("Arrow keys move the pinned cell, Enter shows its numbers, plus and minus zoom, 0 fits, Esc clears"));

@@ -3,6 +3,7 @@
 #include <QHelpEvent>
 #include <QKeyEvent>
 #include <QMouseEvent>
+#include <QPaintEvent>
 #include <QPainter>
 #include <QScrollBar>
 #include <QToolTip>
@@ -20,6 +21,7 @@ constexpr double kMargin = 14;  // left and right of the strip
 
 RibbonView::RibbonView(Selection* selection, QWidget* parent) : QWidget(parent), selection_(selection), bar_(new QScrollBar(Qt::Horizontal, this)) {
     setMouseTracking(true);
+    setAttribute(Qt::WA_OpaquePaintEvent);  // what lies below is not painted 30 times a second
     setFocusPolicy(Qt::StrongFocus);
     setAccessibleName(tr("Tokens"));
     setAccessibleDescription(tr("Left and right move the pinned token, Esc clears"));
@@ -143,8 +145,9 @@ void RibbonView::describe() {
 
 // ---- painting
 
-void RibbonView::paintEvent(QPaintEvent*) {
+void RibbonView::paintEvent(QPaintEvent* event) {
     QPainter painter(this);
+    painter.fillRect(event->rect(), theme().color(Role::Card));
     chips_drawn_ = 0;
     if (layout_.count() == 0) {
         paint_empty(painter, QRectF(rect()), tr("The tokens of the text appear here, one chip each."), tr("Space plays, → makes one step."));
