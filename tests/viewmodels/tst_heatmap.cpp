@@ -476,12 +476,12 @@ void TestHeatmap::exports_hold_every_weight() {
     append(*recording, 1, {{0.25f, 0.75f}});
     append(*recording, 2, {{0.0f, 0.0f, 0.0f}}, {}, false);
     append(*recording, 3, {{0.5f, 0.5f}}, {1, 3});
-    const QStringList lines = QString::fromStdString(attention_csv(*recording, 0, 0, 4)).split('\n', Qt::SkipEmptyParts).filter(QRegularExpression("^[^#]"));
+    const QStringList lines = QString::fromStdString(attention_map_csv(*recording, 0, 0, 4)).split('\n', Qt::SkipEmptyParts).filter(QRegularExpression("^[^#]"));
     QCOMPARE(lines.size(), 1 + 1 + 2 + 1 + 2);
     QCOMPARE(lines[3], QStringLiteral("1,t1,1,t1,0.75"));
     QCOMPARE(lines[4], QStringLiteral("2,t2,,,"));
     QCOMPARE(lines[5], QStringLiteral("3,t3,1,t1,0.5"));
-    const QJsonObject json = QJsonDocument::fromJson(QByteArray::fromStdString(attention_json(*recording, 0, 0, 4))).object();
+    const QJsonObject json = QJsonDocument::fromJson(QByteArray::fromStdString(attention_map_json(*recording, 0, 0, 4))).object();
     const QJsonArray rows = json["rows"].toArray();
     QCOMPARE(rows.size(), 4);
     QCOMPARE(rows[1].toObject()["weights"].toArray()[0].toDouble(), 0.25);

@@ -34,7 +34,7 @@ bool captured(const std::vector<MapValue>& cells) { return cells.empty() || cell
 
 }  // namespace
 
-std::string attention_csv(const RunRecording& recording, int layer, int head, int row_limit) {
+std::string attention_map_csv(const RunRecording& recording, int layer, int head, int row_limit) {
     ExportTable header;
     header.title = title_of(recording, layer, head);
     header.columns = {"row", "row_text", "column", "column_text", "weight"};
@@ -58,7 +58,7 @@ std::string attention_csv(const RunRecording& recording, int layer, int head, in
     return out;
 }
 
-std::string attention_json(const RunRecording& recording, int layer, int head, int row_limit) {
+std::string attention_map_json(const RunRecording& recording, int layer, int head, int row_limit) {
     using Json = nlohmann::ordered_json;
     ExportTable empty;
     empty.title = title_of(recording, layer, head);
