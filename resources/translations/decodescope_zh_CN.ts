@@ -5,19 +5,19 @@
         <name>AttentionPanel</name>
         <message>
             <source>layers × heads: click to choose</source>
-            <translation type="unfinished" />
+            <translation>层 × 头：点击选择</translation>
         </message>
         <message>
             <source>mean over heads</source>
-            <translation type="unfinished" />
+            <translation>各头平均</translation>
         </message>
         <message>
             <source>hide below 0.02</source>
-            <translation type="unfinished" />
+            <translation>隐藏低于 0.02 的</translation>
         </message>
         <message>
             <source>rows: token being computed; columns: token it reads from; one fixed scale 0 to 1</source>
-            <translation type="unfinished" />
+            <translation>行：正在计算的词元；列：它读取的词元；固定标尺 0 到 1</translation>
         </message>
         <message>
             <source>Zoom out (−)</source>
@@ -37,35 +37,35 @@
         </message>
         <message>
             <source>Attention of layer %1, mean over heads</source>
-            <translation type="unfinished" />
+            <translation>第 %1 层的注意力，各头平均</translation>
         </message>
         <message>
             <source>Attention of layer %1, head %2</source>
-            <translation type="unfinished" />
+            <translation>第 %1 层第 %2 头的注意力</translation>
         </message>
         <message>
             <source>Attention of all heads</source>
-            <translation type="unfinished" />
+            <translation>所有头的注意力</translation>
         </message>
         <message>
             <source>finds the earlier mention (induction, from the model card)</source>
-            <translation type="unfinished" />
+            <translation>找到之前的出现（归纳头，据模型卡）</translation>
         </message>
         <message>
             <source>reads the token before (from the model card)</source>
-            <translation type="unfinished" />
+            <translation>读取前一个词元（据模型卡）</translation>
         </message>
         <message>
             <source>rests on the first token (from the model card)</source>
-            <translation type="unfinished" />
+            <translation>停在第一个词元上（据模型卡）</translation>
         </message>
         <message>
             <source>no single role on the model card</source>
-            <translation type="unfinished" />
+            <translation>模型卡上没有单一角色</translation>
         </message>
         <message>
             <source>L%1: mean over its heads</source>
-            <translation type="unfinished" />
+            <translation>L%1：各头平均</translation>
         </message>
     </context>
     <context>
@@ -547,66 +547,6 @@
     <context>
         <name>HappenedText</name>
         <message>
-            <source>Without the cache: %1 tokens through every layer, %2 times the products [derived].</source>
-            <translation>若无缓存：%1 个词元要通过每一层，乘法是现在的 %2 倍 [推算]。</translation>
-        </message>
-        <message>
-            <source>Computed Q, K, V for all %1 tokens in %2 layers, %3 of them once more.</source>
-            <translation>在 %2 层中为全部 %1 个词元计算 Q、K、V，其中 %3 个是重复计算。</translation>
-        </message>
-        <message>
-            <source>Kept nothing: the next step computes all of them again.</source>
-            <translation>什么都没保留：下一步全部重新计算。</translation>
-        </message>
-        <message>
-            <source>Read %1 cached rows per layer, wrote %2.</source>
-            <translation>每层读取 %1 行缓存，写入 %2 行。</translation>
-        </message>
-        <message>
-            <source>Fed %1 tokens again, because the settings changed.</source>
-            <translation>设置已改变，重新送入 %1 个词元。</translation>
-        </message>
-        <message>
-            <source>Computed Q, K, V for all %1 prompt tokens at once, in %2 layers.</source>
-            <translation>在 %2 层中一次为提示的全部 %1 个词元计算 Q、K、V。</translation>
-        </message>
-        <message>
-            <source>Wrote %1 rows per layer. From here on each step adds one.</source>
-            <translation>每层写入 %1 行。此后每步只增加一行。</translation>
-        </message>
-        <message>
-            <source>Grew the cache: copied %1 into a new buffer, then freed the old one.</source>
-            <translation>缓存增长：把 %1 复制到新缓冲区，再释放旧的。</translation>
-        </message>
-        <message>
-            <source>Chose “%1”, the most likely token.</source>
-            <translation>选择“%1”，最可能的词元。</translation>
-        </message>
-        <message>
-            <source>Drew “%1”, number %2 by probability.</source>
-            <translation>抽到“%1”，概率排第 %2。</translation>
-        </message>
-        <message>
-            <source>Drew “%1”, which is not among the ten most likely.</source>
-            <translation>抽到“%1”，不在最可能的十个之中。</translation>
-        </message>
-        <message>
-            <source>The text ended: the model chose its end token.</source>
-            <translation>文字结束：模型选择了结束词元。</translation>
-        </message>
-        <message>
-            <source>Stopped: as many tokens as were asked for.</source>
-            <translation>停止：已达到要求的词元数。</translation>
-        </message>
-        <message>
-            <source>Stopped: the model's context is full.</source>
-            <translation>停止：模型的上下文已满。</translation>
-        </message>
-        <message>
-            <source>Stopped on request.</source>
-            <translation>按要求停止。</translation>
-        </message>
-        <message>
             <source>step %1, prefill</source>
             <translation>第 %1 步，预填充</translation>
         </message>
@@ -617,26 +557,6 @@
         <message>
             <source>step %1, fed again</source>
             <translation>第 %1 步，重新送入</translation>
-        </message>
-        <message>
-            <source>Without the cache: %1 tokens through every layer.</source>
-            <translation>若无缓存：%1 个词元要通过每一层。</translation>
-        </message>
-        <message>
-            <source>Computed Q, K, V for 1 token in %1 layers.</source>
-            <translation>在 %1 层中为 1 个词元计算 Q、K、V。</translation>
-        </message>
-        <message>
-            <source>Computed Q, K, V for %1 tokens in %2 layers.</source>
-            <translation>在 %2 层中为 %1 个词元计算 Q、K、V。</translation>
-        </message>
-        <message>
-            <source>Evicted one row: position %1.</source>
-            <translation>淘汰 1 行：位置 %1。</translation>
-        </message>
-        <message>
-            <source>Evicted %1 rows: position %2.</source>
-            <translation>淘汰 %1 行：位置 %2。</translation>
         </message>
     </context>
     <context>
@@ -788,26 +708,6 @@
     <context>
         <name>MemoryText</name>
         <message>
-            <source>weights</source>
-            <translation>权重</translation>
-        </message>
-        <message>
-            <source>KV used</source>
-            <translation>KV 已用</translation>
-        </message>
-        <message>
-            <source>KV reserved</source>
-            <translation>KV 预留</translation>
-        </message>
-        <message>
-            <source>activations</source>
-            <translation>激活</translation>
-        </message>
-        <message>
-            <source>staging</source>
-            <translation>暂存</translation>
-        </message>
-        <message>
             <source>%1 reserved: room for %2 tokens, %3 of them empty so far</source>
             <translation>预留 %1：可容纳 %2 个词元，目前空着 %3 个</translation>
         </message>
@@ -820,16 +720,36 @@
             <translation>实际计数已用 %1 [实测]</translation>
         </message>
         <message>
-            <source>%1 %2 [measured]</source>
-            <translation>%1 %2 [实测]</translation>
-        </message>
-        <message>
             <source>This step copied %1 to grow the cache; old and new together took %2 [measured]</source>
             <translation>本步为增长缓存复制了 %1；新旧合计占用 %2 [实测]</translation>
         </message>
         <message>
             <source>What this window keeps to draw: %1, not part of the run</source>
             <translation>本窗口为绘图保留：%1，不属于运行本身</translation>
+        </message>
+        <message>
+            <source>; %1 beside the formula: scales and padding of the format</source>
+            <translation>；与公式相差 %1：格式的缩放因子与填充</translation>
+        </message>
+        <message>
+            <source>; %1 more than the formula: aligned addresses, second layouts</source>
+            <translation>；比公式多 %1：地址对齐与第二种布局</translation>
+        </message>
+        <message>
+            <source>; %1 less than the formula: read where the file lies</source>
+            <translation>；比公式少 %1：直接在文件映射处读取</translation>
+        </message>
+        <message>
+            <source>Nothing is kept: K and V of a pass are scratch and count as activations.</source>
+            <translation>什么都不保留：一遍中的 K 和 V 是草稿，计入激活。</translation>
+        </message>
+        <message>
+            <source>weights %1 [measured]</source>
+            <translation>权重 %1 [实测]</translation>
+        </message>
+        <message>
+            <source>activations %1 [measured]: buffers of the largest pass, used again by every step</source>
+            <translation>激活 %1 [实测]：最大一遍的缓冲区，每步重复使用</translation>
         </message>
     </context>
     <context>
@@ -1086,6 +1006,10 @@
         <message>
             <source>outlined points: attention was captured too</source>
             <translation>空心点：同时采集了注意力</translation>
+        </message>
+        <message>
+            <source>same answer: yes up to rounding (%1); %2 times two tokens were equally likely</source>
+            <translation>答案相同：在舍入误差内是（%1）；有 %2 次两个词元同样可能</translation>
         </message>
     </context>
     <context>
@@ -1401,7 +1325,7 @@
         <name>decodescope::MapView</name>
         <message>
             <source>What each token reads from appears here, a row per token.</source>
-            <translation type="unfinished" />
+            <translation>这里显示每个词元从哪里读取，每个词元一行。</translation>
         </message>
         <message>
             <source>Space plays, → makes one step.</source>
@@ -1409,71 +1333,71 @@
         </message>
         <message>
             <source>not captured: byte budget</source>
-            <translation type="unfinished" />
+            <translation>未采集：字节预算</translation>
         </message>
         <message>
             <source>not captured</source>
-            <translation type="unfinished" />
+            <translation>未采集</translation>
         </message>
         <message>
             <source>token being computed</source>
-            <translation type="unfinished" />
+            <translation>正在计算的词元</translation>
         </message>
         <message>
             <source>reads from</source>
-            <translation type="unfinished" />
+            <translation>读取自</translation>
         </message>
         <message>
             <source>point at a cell for its number</source>
-            <translation type="unfinished" />
+            <translation>指向格子查看数值</translation>
         </message>
         <message>
             <source>Attention of the chosen head: rows are tokens being computed, columns the tokens they read from</source>
-            <translation type="unfinished" />
+            <translation>所选头的注意力：行是正在计算的词元，列是它们读取的词元</translation>
         </message>
         <message>
             <source>Arrow keys move the pinned cell, plus and minus zoom, 0 fits, Esc clears</source>
-            <translation type="unfinished" />
+            <translation>方向键移动固定的格子，加减缩放，0 适应，Esc 清除</translation>
         </message>
         <message>
             <source>L%1, mean of %2 heads</source>
-            <translation type="unfinished" />
+            <translation>L%1，%2 个头的平均</translation>
         </message>
         <message>
             <source>%1, step %2 [measured]</source>
-            <translation type="unfinished" />
+            <translation>%1，第 %2 步 [实测]</translation>
         </message>
         <message>
             <source>%1 cannot read %2</source>
-            <translation type="unfinished" />
+            <translation>%1 不能读取 %2</translation>
         </message>
         <message>
             <source>%1 comes later</source>
-            <translation type="unfinished" />
+            <translation>%1 在后面</translation>
         </message>
         <message>
             <source>%1 reads %2: %3</source>
-            <translation type="unfinished" />
+            <translation>%1 读取 %2：%3</translation>
         </message>
         <message>
             <source>click pins, Esc clears</source>
-            <translation type="unfinished" />
+            <translation>点击固定，Esc 清除</translation>
         </message>
         <message>
             <source>its K and V had left the cache</source>
-            <translation type="unfinished" />
+            <translation>它的 K 和 V 已离开缓存</translation>
         </message>
         <message>
             <source>%1 reads %2: not captured</source>
-            <translation type="unfinished" />
+            <translation>%1 读取 %2：未采集</translation>
         </message>
         <message>
             <source>left out: the history's byte budget is used up</source>
-            <translation type="unfinished" />
+            <translation>略去：历史的字节预算已用完</translation>
         </message>
         <message>
             <source>computed, but not recorded: capture was off</source>
-            <translation type="unfinished" />
+            <translation>算过但没有记录：采集已关</translation>
         </message>
     </context>
     <context>
@@ -1495,11 +1419,11 @@
         <name>decodescope::OverviewView</name>
         <message>
             <source>Attention of all heads: layers down, heads to the right</source>
-            <translation type="unfinished" />
+            <translation>所有头的注意力：纵向为层，横向为头</translation>
         </message>
         <message>
             <source>Arrow keys choose a head</source>
-            <translation type="unfinished" />
+            <translation>方向键选择头</translation>
         </message>
     </context>
     <context>
@@ -1620,6 +1544,10 @@
         <message>
             <source>Same answer: not compared yet</source>
             <translation>答案是否相同：尚未比较</translation>
+        </message>
+        <message>
+            <source>Same answer up to rounding: two tokens were equally likely</source>
+            <translation>在舍入误差内答案相同：两个词元同样可能</translation>
         </message>
     </context>
     <context>
@@ -2297,6 +2225,189 @@
         <message>
             <source>An unexpected error stopped the work: %1.</source>
             <translation>意外错误中断了工作：%1。</translation>
+        </message>
+    </context>
+    <context>
+        <name>engine</name>
+        <message>
+            <source>Computed Q, K and V for the {0} tokens of the prompt together, in {1} layers.</source>
+            <translation>在 {1} 层中为提示的 {0} 个词元一起计算 Q、K、V。</translation>
+        </message>
+        <message>
+            <source>Computed Q, K and V for the single token of the prompt, in {1} layers.</source>
+            <translation>在 {1} 层中为提示唯一的词元计算 Q、K、V。</translation>
+        </message>
+        <message>
+            <source>Computed Q, K and V for {0} tokens in {1} layers.</source>
+            <translation>在 {1} 层中为 {0} 个词元计算 Q、K、V。</translation>
+        </message>
+        <message>
+            <source>Computed Q, K and V for {0} token in {1} layers.</source>
+            <translation>在 {1} 层中为 {0} 个词元计算 Q、K、V。</translation>
+        </message>
+        <message>
+            <source>Fed {0} known tokens again, in {1} layers; nothing of the text changed.</source>
+            <translation>在 {1} 层中重新送入 {0} 个已知词元；文字没有变化。</translation>
+        </message>
+        <message>
+            <source>Fed {0} known token again, in {1} layers; nothing of the text changed.</source>
+            <translation>在 {1} 层中重新送入 {0} 个已知词元；文字没有变化。</translation>
+        </message>
+        <message>
+            <source>Computed Q, K and V again for all {0} tokens in {1} layers: nothing had been kept.</source>
+            <translation>在 {1} 层中为全部 {0} 个词元重新计算 Q、K、V：之前什么都没保留。</translation>
+        </message>
+        <message>
+            <source>Read {0} cached rows per layer, wrote {1}.</source>
+            <translation>每层读取 {0} 行缓存，写入 {1} 行。</translation>
+        </message>
+        <message>
+            <source>Wrote {0} rows into the cache of every layer at once; none had to be read from before.</source>
+            <translation>一次向每层的缓存写入 {0} 行；无需读取以前的行。</translation>
+        </message>
+        <message>
+            <source>The cache keeps nothing: no rows written, none to read in the next step.</source>
+            <translation>缓存什么都不保留：没有写入，下一步也无可读取。</translation>
+        </message>
+        <message>
+            <source>The cache grew: {0} were copied into longer buffers; at the peak, old and new took {1} together.</source>
+            <translation>缓存增长：{0} 被复制到更长的缓冲区；峰值时新旧合计 {1}。</translation>
+        </message>
+        <message>
+            <source>{0} of {1} reserved rows are in use; the reserve holds {2}.</source>
+            <translation>预留的 {1} 行中已用 {0} 行；预留共 {2}。</translation>
+        </message>
+        <message>
+            <source>{0} positions left the cache: {1}.</source>
+            <translation>{0} 个位置离开缓存：{1}。</translation>
+        </message>
+        <message>
+            <source>Position {1} left the cache.</source>
+            <translation>位置 {1} 离开缓存。</translation>
+        </message>
+        <message>
+            <source>Without the cache: {0} tokens through every layer, {1} times the products.</source>
+            <translation>若无缓存：{0} 个词元要通过每一层，乘法是现在的 {1} 倍。</translation>
+        </message>
+        <message>
+            <source>With a cache, one token would have been enough: {0} times fewer products.</source>
+            <translation>若有缓存，算一个词元就够：乘法少到 1/{0}。</translation>
+        </message>
+        <message>
+            <source>The pass took {0} ms.</source>
+            <translation>这一遍用了 {0} 毫秒。</translation>
+        </message>
+        <message>
+            <source>The pass took {0} ms, with attention captured.</source>
+            <translation>这一遍用了 {0} 毫秒，含采集注意力。</translation>
+        </message>
+        <message>
+            <source>The pass took {0} ms; it used its buffers for the first time and stays out of medians.</source>
+            <translation>这一遍用了 {0} 毫秒；缓冲区首次使用，不计入中位数。</translation>
+        </message>
+        <message>
+            <source>Next token: {0}, with {1} % by the plain softmax.</source>
+            <translation>下一个词元：{0}，softmax 概率 {1} %。</translation>
+        </message>
+        <message>
+            <source>The run ends here: the wanted number of tokens is reached.</source>
+            <translation>运行到此结束：已达到要求的词元数。</translation>
+        </message>
+        <message>
+            <source>The run ends here: the model wrote its end token.</source>
+            <translation>运行到此结束：模型写出了结束词元。</translation>
+        </message>
+        <message>
+            <source>The run ends here: the context of {0} tokens is full.</source>
+            <translation>运行到此结束：{0} 个词元的上下文已满。</translation>
+        </message>
+        <message>
+            <source>The run was stopped here.</source>
+            <translation>运行在此停止。</translation>
+        </message>
+        <message>
+            <source>The recompute lane has not run yet; there is nothing to compare.</source>
+            <translation>重算一路还没有运行；无从比较。</translation>
+        </message>
+        <message>
+            <source>This run keeps no cache: both lanes do the same work.</source>
+            <translation>本次运行没有缓存：两路做同样的工作。</translation>
+        </message>
+        <message>
+            <source>{0} times faster with the cache at {1} tokens: {2} ms instead of {3} ms.</source>
+            <translation>{1} 个词元时用缓存快 {0} 倍：{2} 毫秒，而不是 {3} 毫秒。</translation>
+        </message>
+        <message>
+            <source>No benefit at this length: {0} times at {1} tokens ({2} ms and {3} ms), because so few tokens are computed again almost for free.</source>
+            <translation>这个长度没有收益：{1} 个词元时 {0} 倍（{2} 毫秒与 {3} 毫秒），因为这么少的词元重算几乎不花时间。</translation>
+        </message>
+        <message>
+            <source>No benefit at this length: {0} times at {1} tokens ({2} ms and {3} ms), because reading the weights takes most of both passes.</source>
+            <translation>这个长度没有收益：{1} 个词元时 {0} 倍（{2} 毫秒与 {3} 毫秒），因为两遍都主要花在读取权重上。</translation>
+        </message>
+        <message>
+            <source>No benefit at this length: {0} times at {1} tokens ({2} ms and {3} ms), because starting a pass costs more here than the products that the cache saves.</source>
+            <translation>这个长度没有收益：{1} 个词元时 {0} 倍（{2} 毫秒与 {3} 毫秒），因为启动一遍的开销比缓存省下的乘法还大。</translation>
+        </message>
+        <message>
+            <source>There is no comparison yet.</source>
+            <translation>还没有比较。</translation>
+        </message>
+        <message>
+            <source>Same answer in all {0} comparisons; the largest logit difference is {1}.</source>
+            <translation>{0} 次比较答案都相同；logit 最大差 {1}。</translation>
+        </message>
+        <message>
+            <source>Same logits up to {1} in {0} comparisons, but the likeliest token changed in {2} of them: two tokens were equally likely.</source>
+            <translation>{0} 次比较中 logits 相差不超过 {1}，但其中 {2} 次最可能的词元变了：两个词元同样可能。</translation>
+        </message>
+        <message>
+            <source>Different answer in {2} of {0} comparisons; the largest logit difference is {1}.</source>
+            <translation>{0} 次比较中有 {2} 次答案不同；logit 最大差 {1}。</translation>
+        </message>
+        <message>
+            <source>Differs by design: rows have left the cache or are stored coarsely. The largest logit difference is {1} in {0} comparisons.</source>
+            <translation>按设计就会不同：有的行已离开缓存，或存储较粗。{0} 次比较中 logit 最大差 {1}。</translation>
+        </message>
+        <message>
+            <source>Growing</source>
+            <translation>增长式</translation>
+        </message>
+        <message>
+            <source>Every step makes a new buffer that is longer by the new rows, copies the old rows into it and frees the old one. Nothing is reserved in advance, but the copies add up and for a moment old and new lie side by side.</source>
+            <translation>每一步都新建一个加长的缓冲区，把旧行复制过去，再释放旧的。不预先占用内存，但复制会累积，而且新旧缓冲区会短暂并存。</translation>
+        </message>
+        <message>
+            <source>Preallocated</source>
+            <translation>预分配</translation>
+        </message>
+        <message>
+            <source>Room for all tokens is allocated at the start and every row is written at its own position. Nothing is copied, but what is reserved and not used yet is taken all the same.</source>
+            <translation>一开始就为所有词元分配空间，每行写在自己的位置上。从不复制，但预留而未用的内存同样被占着。</translation>
+        </message>
+        <message>
+            <source>Tokens that the cache has room for; 0 takes prompt and new tokens together, at most the model's context.</source>
+            <translation>缓存可容纳的词元数；0 表示提示与新词元之和，最多为模型的上下文。</translation>
+        </message>
+        <message>
+            <source>One allocation for all layers instead of one for each layer.</source>
+            <translation>所有层合用一次分配，而不是每层一次。</translation>
+        </message>
+        <message>
+            <source>No cache (recompute)</source>
+            <translation>无缓存（重算）</translation>
+        </message>
+        <message>
+            <source>Nothing is kept: every step runs all tokens of the sequence through the model again and uses the last row only. This is what a decoder costs without a cache.</source>
+            <translation>什么都不保留：每一步都让序列的全部词元重新通过模型，只用最后一行。这就是没有缓存时解码器的代价。</translation>
+        </message>
+        <message>
+            <source>Bundled model</source>
+            <translation>内置模型</translation>
+        </message>
+        <message>
+            <source>a small LLaMA that writes short stories in English and Chinese</source>
+            <translation>一个用中英文写短故事的小 LLaMA</translation>
         </message>
     </context>
     <context>

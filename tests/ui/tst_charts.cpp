@@ -119,7 +119,8 @@ private Q_SLOTS:
         drawn(view, size, scale);
         QVERIFY(view.drawn_points() > 600);
         // A line of at most four points a column, and marks of which no two share a cell of 2 x 2.
-        QVERIFY2(view.drawn_points() <= 4 * size.width() + size.width() / 2 * (size.height() / 2), qPrintable(QString::number(view.drawn_points())));
+        QVERIFY2(view.drawn_points() <= 4 * size.width() + size.width() / 2 * (size.height() / 2),
+                 qPrintable(QString::number(view.drawn_points())));
         const int columns = size.width();
         const ChartSpec spec = one_series(x, y, false);
         const auto kept = thin_out(spec.series.front(), x_range(spec), false, false, columns);

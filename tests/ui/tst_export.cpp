@@ -92,10 +92,12 @@ private Q_SLOTS:
         for (const ExportItem& item : f.window()->host()->exports()) {
             if (item.id != QLatin1String("timing-per-token")) continue;
             int measured = 0;
-            for (const QByteArray& line : QByteArray::fromStdString(item.csv()).split('\n')) measured += line.contains(",measured,");
+            for (const QByteArray& line : QByteArray::fromStdString(item.csv()).split('\n'))
+                measured += line.contains(",measured,");
             const auto recording = f.session()->recording();
             int expected = recording->race_count();
-            for (int s = 0; s < recording->step_count(); ++s) expected += recording->step(s)->phase == Phase::Decode && !recording->step(s)->warm_up;
+            for (int s = 0; s < recording->step_count(); ++s)
+                expected += recording->step(s)->phase == Phase::Decode && !recording->step(s)->warm_up;
             QCOMPARE(measured, expected);
             return;
         }
@@ -132,7 +134,8 @@ private Q_SLOTS:
         QVERIFY(QFile::setPermissions(folder.path(), QFileDevice::ReadOwner | QFileDevice::ExeOwner));
         item.csv = [] { return std::string("second\n"); };
         QVERIFY(!write_export(item, {}, path, {}).ok());
-        QVERIFY(QFile::setPermissions(folder.path(), QFileDevice::ReadOwner | QFileDevice::WriteOwner | QFileDevice::ExeOwner));
+        QVERIFY(QFile::setPermissions(folder.path(),
+                                      QFileDevice::ReadOwner | QFileDevice::WriteOwner | QFileDevice::ExeOwner));
         QCOMPARE(read(path), QByteArray("first\n"));
     }
 
@@ -163,9 +166,12 @@ private Q_SLOTS:
         QTest::addColumn<double>("scale");
         QTest::addColumn<QString>("theme");
         QTest::addColumn<QString>("panel");
-        QTest::newRow("light") << 1.0 << "light" << "";
-        QTest::newRow("dark, 1.25") << 1.25 << "dark" << "";
-        QTest::newRow("timing alone, 2") << 2.0 << "light" << "timing";
+        QTest::newRow("light") << 1.0 << "light"
+                               << "";
+        QTest::newRow("dark, 1.25") << 1.25 << "dark"
+                                    << "";
+        QTest::newRow("timing alone, 2") << 2.0 << "light"
+                                         << "timing";
     }
 
     void window_pictures() {
@@ -185,9 +191,28 @@ private Q_SLOTS:
         request.steps = 12;
         const Status drawn = write_window_picture(make_fake_run(options), request);
         QVERIFY2(drawn.ok(), drawn.ok() ? "" : drawn.error().message.c_str());
-        QCOMPARE(QImage(folder.filePath(QStringLiteral("w.png"))).size(), QSize(static_cast<int>(std::lround(1281 * scale)), static_cast<int>(std::lround(801 * scale))));
+        QCOMPARE(QImage(folder.filePath(QStringLiteral("w.png"))).size(),
+                 QSize(static_cast<int>(std::lround(1281 * scale)), static_cast<int>(std::lround(801 * scale))));
         request.panel = "no-such-panel";
         QVERIFY(!write_window_picture(make_fake_run(options), request).ok());
+    }
+
+    // UI-10: a display that does not answer is a sentence, not the end of the program.
+    void dead_displays() {
+        const QByteArray platform = qgetenv("QT_QPA_PLATFORM"), x = qgetenv("DISPLAY"), wayland = qgetenv("WAYLAND_DISPLAY");
+        QVERIFY(display_answers().ok());  // offscreen needs none
+        qunsetenv("QT_QPA_PLATFORM");
+        qunsetenv("WAYLAND_DISPLAY");
+        qunsetenv("DISPLAY");
+        QVERIFY(display_answers().error().message.find("neither DISPLAY nor WAYLAND_DISPLAY") != std::string::npos);
+        qputenv("DISPLAY", ":987");
+        QVERIFY(display_answers().error().message.find(":987") != std::string::npos);
+        qunsetenv("DISPLAY");
+        qputenv("WAYLAND_DISPLAY", "/no/such/socket");
+        QVERIFY(!display_answers().ok());
+        qputenv("QT_QPA_PLATFORM", platform);
+        x.isNull() ? qunsetenv("DISPLAY") : qputenv("DISPLAY", x);
+        wayland.isNull() ? qunsetenv("WAYLAND_DISPLAY") : qputenv("WAYLAND_DISPLAY", wayland);
     }
 
 private:

@@ -68,7 +68,9 @@ private Q_SLOTS:
         other = f.session()->settings();
         other.model = QStringLiteral("another");
         f.session()->apply(other);
-        QVERIFY(f.wait([&] { return f.session()->settings().model == QLatin1String("another") && f.session()->step_count() > 0; }));
+        QVERIFY(f.wait([&] {
+            return f.session()->settings().model == QLatin1String("another") && f.session()->step_count() > 0;
+        }));
     }
 
     // A cache chosen while a model is still loading does not bring the old model back.
@@ -145,7 +147,10 @@ private Q_SLOTS:
         longer.prompt = QStringLiteral("again");
         longer.race = false;
         f.session()->apply(longer);
-        QVERIFY(f.wait([&] { return f.session()->settings().model == QLatin1String("long") && f.session()->state() == SessionState::Ready; }));
+        QVERIFY(f.wait([&] {
+            return f.session()->settings().model == QLatin1String("long") &&
+                   f.session()->state() == SessionState::Ready;
+        }));
         QElapsedTimer clock;
         clock.start();
         const qint64 before = f.window()->host()->presented();
@@ -154,7 +159,8 @@ private Q_SLOTS:
         QVERIFY(f.session()->step_count() > 5000);
         const qint64 rounds = clock.elapsed() / 33 + 3;
         const qint64 panels = static_cast<qint64>(f.window()->host()->entries().size());
-        QVERIFY2(f.window()->host()->presented() - before <= rounds * panels, qPrintable(QString::number(f.window()->host()->presented() - before)));
+        QVERIFY2(f.window()->host()->presented() - before <= rounds * panels,
+                 qPrintable(QString::number(f.window()->host()->presented() - before)));
     }
 
     void presentation_toggles() {
@@ -265,7 +271,8 @@ private Q_SLOTS:
         WindowFixture f;
         QVERIFY(f.start());
         f.window()->activateWindow();
-        for (QComboBox* box : f.window()->transport()->findChildren<QComboBox*>()) QVERIFY((box->focusPolicy() & Qt::ClickFocus) == 0);
+        for (QComboBox* box : f.window()->transport()->findChildren<QComboBox*>())
+            QVERIFY((box->focusPolicy() & Qt::ClickFocus) == 0);
         QPushButton* step = button(f.window(), QStringLiteral("Step"));
         step->setFocus(Qt::TabFocusReason);
         if (!step->hasFocus()) QSKIP("the window system gives no focus");
@@ -281,9 +288,15 @@ private Q_SLOTS:
         for (QWidget* widget : f.window()->findChildren<QWidget*>()) {
             if (!widget->isVisible() || widget->focusPolicy() == Qt::NoFocus) continue;
             const auto* labelled = qobject_cast<QAbstractButton*>(widget);
-            const bool inner = widget->objectName().startsWith(QLatin1String("qt_")) || widget->parentWidget()->inherits("QAbstractItemView") || widget->parentWidget()->inherits("QAbstractSpinBox");
-            const bool named = !widget->accessibleName().isEmpty() || (labelled != nullptr && !labelled->text().isEmpty()) || inner || widget->inherits("QAbstractScrollArea");
-            QVERIFY2(named, qPrintable(QStringLiteral("%1 in %2").arg(QLatin1String(widget->metaObject()->className()), QLatin1String(widget->parentWidget()->metaObject()->className()))));
+            const bool inner = widget->objectName().startsWith(QLatin1String("qt_")) ||
+                               widget->parentWidget()->inherits("QAbstractItemView") ||
+                               widget->parentWidget()->inherits("QAbstractSpinBox");
+            const bool named = !widget->accessibleName().isEmpty() ||
+                               (labelled != nullptr && !labelled->text().isEmpty()) || inner ||
+                               widget->inherits("QAbstractScrollArea");
+            QVERIFY2(named, qPrintable(QStringLiteral("%1 in %2")
+                                           .arg(QLatin1String(widget->metaObject()->className()),
+                                                QLatin1String(widget->parentWidget()->metaObject()->className()))));
         }
     }
 

@@ -49,7 +49,9 @@ struct WindowFixture {
         session()->open_recording(path);
         return wait([this] { return session()->state() == SessionState::Replay && session()->step_count() > 0; });
     }
-    void key(Qt::Key which, Qt::KeyboardModifiers modifiers = Qt::NoModifier) { QTest::keyClick(window(), which, modifiers); }
+    void key(Qt::Key which, Qt::KeyboardModifiers modifiers = Qt::NoModifier) {
+        QTest::keyClick(window(), which, modifiers);
+    }
 };
 
 }  // namespace decodescope::testing

@@ -49,7 +49,8 @@ private Q_SLOTS:
         FakeRunOptions options;
         options.steps = 2;
         const auto recording = make_fake_run(options);
-        ExportTable table{"t", {"a", "b,c"}, {{0.5, std::string("x \"y\", z")}, {ExportCell(), std::int64_t{12345678}}}};
+        ExportTable table{
+            "t", {"a", "b,c"}, {{0.5, std::string("x \"y\", z")}, {ExportCell(), std::int64_t{12345678}}}};
         const std::string before = to_csv(table, recording->facts());
         QLocale::setDefault(QLocale(QLocale::German));
         QCOMPARE(to_csv(table, recording->facts()), before);

@@ -11,7 +11,8 @@ using namespace decodescope;
 namespace {
 
 // A run whose times follow from the arguments: prompt of 10 tokens, then `steps` steps.
-std::shared_ptr<RunRecording> run(int steps, double cached, double recompute_per_token, double diff = 1e-6, int different = 0) {
+std::shared_ptr<RunRecording> run(int steps, double cached, double recompute_per_token, double diff = 1e-6,
+                                  int different = 0) {
     FakeRunOptions options;
     options.steps = 1;
     RunFacts facts = fake_run_facts(options);
@@ -132,7 +133,9 @@ private Q_SLOTS:
         s.same = SameAnswer::Yes;
         s.compared = s.same_tokens = 7;
         s.max_logit_diff = 4e-6;
-        QCOMPARE(timing_sentence(s, true, false), QStringLiteral("54x now · total 9.1 s against 0.25 s · same answer: yes (largest logit difference 4e-6)"));
+        QCOMPARE(
+            timing_sentence(s, true, false),
+            QStringLiteral("54x now · total 9.1 s against 0.25 s · same answer: yes (largest logit difference 4e-6)"));
     }
 
     void cumulated_fills_what_was_not_measured() {
@@ -162,7 +165,8 @@ private Q_SLOTS:
         TimingModel model;
         model.update(recording.get(), false);
         const ExportTable table = model.table();
-        QCOMPARE(table.rows.size(), model.cached().size() + model.recompute().size() + model.cached_expected().size() + model.recompute_expected().size());
+        QCOMPARE(table.rows.size(), model.cached().size() + model.recompute().size() + model.cached_expected().size() +
+                                        model.recompute_expected().size());
         const std::string csv = to_csv(table, recording->facts());
         QVERIFY(csv.find("# model: ") != std::string::npos);
         QVERIFY(csv.find(",,") == std::string::npos || csv.find("derived") != std::string::npos);

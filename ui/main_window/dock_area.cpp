@@ -16,7 +16,8 @@ constexpr std::array kColumns = {Qt::LeftDockWidgetArea, Qt::RightDockWidgetArea
 
 }  // namespace
 
-DockArea::DockArea(QWidget* parent) : QMainWindow(parent, Qt::Widget) {
+DockArea::DockArea(QWidget* parent) : QMainWindow(parent) {
+    setWindowFlags(Qt::Widget);  // a main window inside the window: its constructor would make a window of it
     setDockOptions(AllowNestedDocks | AllowTabbedDocks | AnimatedDocks);
     setTabPosition(Qt::AllDockWidgetAreas, QTabWidget::North);
     setContextMenuPolicy(Qt::NoContextMenu);
@@ -39,7 +40,8 @@ void DockArea::reset_layout() {
         entry.card->setFloating(false);
         removeDockWidget(entry.card);
     }
-    std::stable_sort(entries_.begin(), entries_.end(), [](const Entry& a, const Entry& b) { return a.descriptor.order < b.descriptor.order; });
+    std::stable_sort(entries_.begin(), entries_.end(),
+                     [](const Entry& a, const Entry& b) { return a.descriptor.order < b.descriptor.order; });
     for (Entry& entry : entries_) {
         addDockWidget(entry.descriptor.area, entry.card, Qt::Vertical);
         entry.card->show();
@@ -57,7 +59,8 @@ void DockArea::arrange_sizes() {
         QList<int> heights;
         int total = 0;
         for (const Entry& entry : entries_)
-            if (entry.descriptor.area == area && !entry.card->isHidden() && !entry.card->isFloating()) total += entry.descriptor.stretch;
+            if (entry.descriptor.area == area && !entry.card->isHidden() && !entry.card->isFloating())
+                total += entry.descriptor.stretch;
         for (const Entry& entry : entries_) {
             if (entry.descriptor.area != area || entry.card->isHidden() || entry.card->isFloating()) continue;
             cards << entry.card;

@@ -9,7 +9,11 @@
 namespace decodescope {
 
 CardHeader::CardHeader(const QString& title, QWidget* tools, QWidget* parent)
-    : QWidget(parent), title_(new QLabel(title, this)), subtitle_(new QLabel(this)), facts_(new QLabel(this)), tools_(tools) {
+    : QWidget(parent),
+      title_(new QLabel(title, this)),
+      subtitle_(new QLabel(this)),
+      facts_(new QLabel(this)),
+      tools_(tools) {
     auto* row = new QHBoxLayout(this);
     title_->setProperty("title", true);
     subtitle_->setProperty("note", true);
@@ -49,7 +53,8 @@ void CardHeader::fit() {
     const int fixed = title_->sizeHint().width() + tools + theme().grid() * 8;
     facts_->setVisible(!facts_text_.isEmpty() && fixed + metrics.horizontalAdvance(facts_text_) < width());
     const int room = width() - fixed - (facts_->isHidden() ? 0 : metrics.horizontalAdvance(facts_text_));
-    subtitle_->setText(room < theme().grid() * 6 ? QString() : metrics.elidedText(subtitle_text_, Qt::ElideRight, room));
+    subtitle_->setText(room < theme().grid() * 6 ? QString()
+                                                 : metrics.elidedText(subtitle_text_, Qt::ElideRight, room));
     subtitle_->setToolTip(subtitle_text_);
 }
 

@@ -50,7 +50,8 @@ QWidget* pair(QWidget* parent, QWidget* a, QWidget* b, QWidget* c = nullptr) {
 
 }  // namespace
 
-ExportDialog::ExportDialog(std::vector<ExportItem> items, const QString& first_id, const QString& folder, QWidget* parent)
+ExportDialog::ExportDialog(std::vector<ExportItem> items, const QString& first_id, const QString& folder,
+                           QWidget* parent)
     : QDialog(parent), items_(std::move(items)), folder_(folder.isEmpty() ? QDir::homePath() : folder) {
     setWindowTitle(tr("Export"));
     auto* form = new QFormLayout;
@@ -90,7 +91,9 @@ ExportDialog::ExportDialog(std::vector<ExportItem> items, const QString& first_i
     show_item();
 }
 
-const ExportItem& ExportDialog::item() const { return items_[static_cast<std::size_t>(std::max(0, item_->currentIndex()))]; }
+const ExportItem& ExportDialog::item() const {
+    return items_[static_cast<std::size_t>(std::max(0, item_->currentIndex()))];
+}
 QString ExportDialog::path() const { return path_->text(); }
 
 ExportSize ExportDialog::size() const {
@@ -122,7 +125,9 @@ void ExportDialog::show_item() {
 
 void ExportDialog::show_format() {
     const QString suffix = format_->currentData().toString();
-    sizes_->setCurrentIndex(suffix == QLatin1String("pdf") ? 1 : suffix == QLatin1String("csv") || suffix == QLatin1String("json") ? 2 : 0);
+    sizes_->setCurrentIndex(suffix == QLatin1String("pdf")                                      ? 1
+                            : suffix == QLatin1String("csv") || suffix == QLatin1String("json") ? 2
+                                                                                                : 0);
     path_->setText(QDir(folder_).filePath(item().id + QLatin1Char('.') + suffix));
 }
 

@@ -20,7 +20,7 @@ namespace {
 
 constexpr double kDotsPerInch = 96.0;  // units of type per inch on paper
 constexpr double kMargin = 16.0;
-constexpr int kMostPixels = 32000;     // per side
+constexpr int kMostPixels = 32000;  // per side
 
 // Exported pictures are for paper and slides: light, at the size of type that the export asks for.
 class ScopedTheme {
@@ -41,15 +41,21 @@ void draw_page(QPainter& painter, const QSizeF& size, const ExportItem& item, co
     QRectF area = QRectF(QPointF(0, 0), size).adjusted(kMargin, kMargin * 0.75, -kMargin, -kMargin * 0.75);
     const double title = text_height(theme().title()) + 6;
     const double note = facts_line.isEmpty() ? 0 : text_height(theme().note()) + 6;
-    paint_text(painter, QRectF(area.left(), area.top(), area.width(), title), Qt::AlignLeft | Qt::AlignTop, item.title, theme().title(), theme().color(Role::Ink));
+    paint_text(painter, QRectF(area.left(), area.top(), area.width(), title), Qt::AlignLeft | Qt::AlignTop, item.title,
+               theme().title(), theme().color(Role::Ink));
     if (note > 0)
-        paint_text(painter, QRectF(area.left(), area.bottom() - note, area.width(), note), Qt::AlignLeft | Qt::AlignBottom, facts_line, theme().note(), theme().color(Role::QuietInk));
+        paint_text(painter, QRectF(area.left(), area.bottom() - note, area.width(), note),
+                   Qt::AlignLeft | Qt::AlignBottom, facts_line, theme().note(), theme().color(Role::QuietInk));
     item.paint(painter, area.adjusted(0, title, 0, -note));
 }
 
 Result<QByteArray> png_bytes(const ExportItem& item, const QString& facts_line, const ExportSize& size) {
     QImage image(size.pixels, QImage::Format_RGB32);
-    if (image.isNull()) return make_error(ErrorKind::Memory, QStringLiteral("A picture of %1 x %2 pixels does not fit into memory.").arg(size.pixels.width()).arg(size.pixels.height()).toStdString());
+    if (image.isNull())
+        return make_error(ErrorKind::Memory, QStringLiteral("A picture of %1 x %2 pixels does not fit into memory.")
+                                                 .arg(size.pixels.width())
+                                                 .arg(size.pixels.height())
+                                                 .toStdString());
     constexpr double kMetre = 39.37;  // inches
     image.setDotsPerMeterX(static_cast<int>(kDotsPerInch * size.scale * kMetre));
     image.setDotsPerMeterY(static_cast<int>(kDotsPerInch * size.scale * kMetre));
@@ -65,7 +71,9 @@ Result<QByteArray> png_bytes(const ExportItem& item, const QString& facts_line, 
     QBuffer buffer(&bytes);
     buffer.open(QIODevice::WriteOnly);
     QImageWriter writer(&buffer, "png");
-    if (!writer.write(image)) return make_error(ErrorKind::File, "The picture could not be encoded: " + writer.errorString().toStdString() + ".");
+    if (!writer.write(image))
+        return make_error(ErrorKind::File,
+                          "The picture could not be encoded: " + writer.errorString().toStdString() + ".");
     return bytes;
 }
 
@@ -73,7 +81,8 @@ Result<QByteArray> svg_bytes(const ExportItem& item, const QString& facts_line, 
     QByteArray bytes;
     QBuffer buffer(&bytes);
     buffer.open(QIODevice::WriteOnly);
-    const QSize units(std::max(1, static_cast<int>(std::lround(size.pixels.width() / size.scale))), std::max(1, static_cast<int>(std::lround(size.pixels.height() / size.scale))));
+    const QSize units(std::max(1, static_cast<int>(std::lround(size.pixels.width() / size.scale))),
+                      std::max(1, static_cast<int>(std::lround(size.pixels.height() / size.scale))));
     QSvgGenerator generator;
     generator.setOutputDevice(&buffer);
     generator.setResolution(static_cast<int>(kDotsPerInch));
@@ -116,7 +125,9 @@ Status save_bytes(const QString& path, const QByteArray& bytes) {
     QSaveFile file(path);
     const bool written = file.open(QIODevice::WriteOnly) && file.write(bytes) == bytes.size() && file.commit();
     if (written) return {};
-    return make_error(ErrorKind::File, QStringLiteral("Cannot write %1: %2.").arg(path, file.errorString()).toStdString(), "Choose another folder or free some space.");
+    return make_error(ErrorKind::File,
+                      QStringLiteral("Cannot write %1: %2.").arg(path, file.errorString()).toStdString(),
+                      "Choose another folder or free some space.");
 }
 
 bool is_picture(const QString& suffix) {
@@ -128,18 +139,31 @@ bool is_picture(const QString& suffix) {
 QString run_facts_line(const RunFacts& f) {
     const auto text = [](const std::string& s) { return QString::fromStdString(s); };
     QStringList parts;
-    parts << QStringLiteral("%1, %2 weights, %3, %4 cache").arg(text(f.model_name.empty() ? f.model_source : f.model_name), text(f.weights_type), text(f.cache_spec), text(f.kv_type));
-    parts << QStringLiteral("%1 %2 (%3, %4 threads)").arg(text(f.backend), text(f.cpu.empty() ? f.device : f.cpu), text(f.instruction_set)).arg(f.threads);
+    parts << QStringLiteral("%1, %2 weights, %3, %4 cache")
+                 .arg(text(f.model_name.empty() ? f.model_source : f.model_name), text(f.weights_type),
+                      text(f.cache_spec), text(f.kv_type));
+    parts << QStringLiteral("%1 %2 (%3, %4 threads)")
+                 .arg(text(f.backend), text(f.cpu.empty() ? f.device : f.cpu), text(f.instruction_set))
+                 .arg(f.threads);
     parts << QStringLiteral("seed %1").arg(f.sampler.seed);
     parts << QStringLiteral("decodescope %1 %2").arg(text(f.program_version), text(f.commit));
     parts << text(f.date);
     return parts.join(QStringLiteral(" · "));
 }
 
-Result<QByteArray> picture_bytes(const ExportItem& item, const QString& facts_line, const QString& suffix, const ExportSize& size) {
-    if (!item.paint) return make_error(ErrorKind::Argument, item.title.toStdString() + " has no picture, only data.", "Choose CSV or JSON.");
-    if (size.pixels.width() < 1 || size.pixels.height() < 1 || size.pixels.width() > kMostPixels || size.pixels.height() > kMostPixels || !(size.scale > 0))
-        return make_error(ErrorKind::Argument, QStringLiteral("A picture of %1 x %2 pixels cannot be made: 1 to %3 a side.").arg(size.pixels.width()).arg(size.pixels.height()).arg(kMostPixels).toStdString());
+Result<QByteArray> picture_bytes(const ExportItem& item, const QString& facts_line, const QString& suffix,
+                                 const ExportSize& size) {
+    if (!item.paint)
+        return make_error(ErrorKind::Argument, item.title.toStdString() + " has no picture, only data.",
+                          "Choose CSV or JSON.");
+    if (size.pixels.width() < 1 || size.pixels.height() < 1 || size.pixels.width() > kMostPixels ||
+        size.pixels.height() > kMostPixels || !(size.scale > 0))
+        return make_error(ErrorKind::Argument,
+                          QStringLiteral("A picture of %1 x %2 pixels cannot be made: 1 to %3 a side.")
+                              .arg(size.pixels.width())
+                              .arg(size.pixels.height())
+                              .arg(kMostPixels)
+                              .toStdString());
     const ScopedTheme light;
     if (suffix == QLatin1String("png")) return png_bytes(item, facts_line, size);
     if (suffix == QLatin1String("svg")) return svg_bytes(item, facts_line, size);
@@ -153,11 +177,16 @@ Status write_export(const ExportItem& item, const RunFacts& facts, const QString
         if (!bytes) return bytes.error();
         return save_bytes(path, *bytes);
     }
-    const auto& data = suffix == QLatin1String("csv") ? item.csv : suffix == QLatin1String("json") ? item.json : std::function<std::string()>();
+    const auto& data = suffix == QLatin1String("csv")    ? item.csv
+                       : suffix == QLatin1String("json") ? item.json
+                                                         : std::function<std::string()>();
     if (data) return save_bytes(path, QByteArray::fromStdString(data()));
     if (suffix == QLatin1String("csv") || suffix == QLatin1String("json"))
-        return make_error(ErrorKind::Argument, item.title.toStdString() + " has no data, only a picture.", "Choose PNG, SVG or PDF.");
-    return make_error(ErrorKind::Argument, "A file that ends with ." + suffix.toStdString() + " is no format for export.", "Use .png, .svg, .pdf, .csv or .json.");
+        return make_error(ErrorKind::Argument, item.title.toStdString() + " has no data, only a picture.",
+                          "Choose PNG, SVG or PDF.");
+    return make_error(ErrorKind::Argument,
+                      "A file that ends with ." + suffix.toStdString() + " is no format for export.",
+                      "Use .png, .svg, .pdf, .csv or .json.");
 }
 
 }  // namespace decodescope

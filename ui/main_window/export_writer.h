@@ -24,6 +24,7 @@ QString run_facts_line(const RunFacts& facts);
 Status write_export(const ExportItem& item, const RunFacts& facts, const QString& path, const ExportSize& size);
 
 // The bytes of a picture, for those who write themselves.
-Result<QByteArray> picture_bytes(const ExportItem& item, const QString& facts_line, const QString& suffix, const ExportSize& size);
+Result<QByteArray> picture_bytes(const ExportItem& item, const QString& facts_line, const QString& suffix,
+                                 const ExportSize& size);
 
 }  // namespace decodescope

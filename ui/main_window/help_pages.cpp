@@ -20,7 +20,8 @@ struct Text {
 QString glossary_html() {
     QString html;
     for (const QString& term : glossary_terms())
-        html += QStringLiteral("<p><b>%1</b><br>%2</p>").arg(glossary_name(term).toHtmlEscaped(), glossary(term).toHtmlEscaped());
+        html += QStringLiteral("<p><b>%1</b><br>%2</p>")
+                    .arg(glossary_name(term).toHtmlEscaped(), glossary(term).toHtmlEscaped());
     return html;
 }
 
@@ -40,15 +41,18 @@ QString keyboard_html() {
         {QStringLiteral("Tab"), Text::tr("to the next control; what has the focus is outlined")},
     };
     QString html = QStringLiteral("<table cellspacing='0' cellpadding='4'>");
-    for (const auto& [key, what] : keys) html += QStringLiteral("<tr><td><b>%1</b></td><td>%2</td></tr>").arg(key, what);
+    for (const auto& [key, what] : keys)
+        html += QStringLiteral("<tr><td><b>%1</b></td><td>%2</td></tr>").arg(key, what);
     return html + QStringLiteral("</table>");
 }
 
 QString about_html() {
     return QStringLiteral("<h3>Decodescope %1</h3><p>%2</p><p>%3</p><p>%4</p><p>%5</p>")
         .arg(QString::fromStdString(program_version()),
-             Text::tr("Shows on real numbers why language models keep a KV cache: a real decoder writes token by token, and every panel shows what it computed, kept, read and paid."),
-             Text::tr("Free software under the GNU General Public License, version 3 or later, without any warranty. The text of the licence comes with the program in the file LICENSE."),
+             Text::tr("Shows on real numbers why language models keep a KV cache: a real decoder writes token by "
+                      "token, and every panel shows what it computed, kept, read and paid."),
+             Text::tr("Free software under the GNU General Public License, version 3 or later, without any warranty. "
+                      "The text of the licence comes with the program in the file LICENSE."),
              Text::tr("Made with Qt, QCustomPlot, Highway, OpenBLAS, fmt, nlohmann/json, xxHash and PCRE2."),
              Text::tr("Build %1").arg(QString::fromStdString(program_commit())));
 }
@@ -67,7 +71,9 @@ QString help_html(HelpPage page) {
 void show_help(HelpPage page, QWidget* parent) {
     auto* dialog = new QDialog(parent);
     dialog->setAttribute(Qt::WA_DeleteOnClose);
-    dialog->setWindowTitle(page == HelpPage::Glossary ? Text::tr("Glossary") : page == HelpPage::Keyboard ? Text::tr("Keyboard") : Text::tr("About Decodescope"));
+    dialog->setWindowTitle(page == HelpPage::Glossary   ? Text::tr("Glossary")
+                           : page == HelpPage::Keyboard ? Text::tr("Keyboard")
+                                                        : Text::tr("About Decodescope"));
     auto* layout = new QVBoxLayout(dialog);
     auto* browser = new QTextBrowser(dialog);
     browser->setHtml(help_html(page));

@@ -15,17 +15,26 @@ namespace {
 
 bool moves(int key) {
     switch (key) {
-        case Qt::Key_Left: case Qt::Key_Right: case Qt::Key_Up: case Qt::Key_Down:
-        case Qt::Key_Home: case Qt::Key_End: case Qt::Key_PageUp: case Qt::Key_PageDown: return true;
+        case Qt::Key_Left:
+        case Qt::Key_Right:
+        case Qt::Key_Up:
+        case Qt::Key_Down:
+        case Qt::Key_Home:
+        case Qt::Key_End:
+        case Qt::Key_PageUp:
+        case Qt::Key_PageDown: return true;
         default: return false;
     }
 }
 
 bool needs(const QObject* object, int key) {
     if (qobject_cast<const QAbstractButton*>(object) != nullptr) return key == Qt::Key_Space;
-    if (qobject_cast<const QComboBox*>(object) != nullptr || qobject_cast<const QAbstractItemView*>(object) != nullptr) return moves(key) || key == Qt::Key_Space;
-    return (qobject_cast<const QAbstractSlider*>(object) != nullptr || qobject_cast<const QAbstractSpinBox*>(object) != nullptr ||
-            qobject_cast<const QTabBar*>(object) != nullptr) && moves(key);
+    if (qobject_cast<const QComboBox*>(object) != nullptr || qobject_cast<const QAbstractItemView*>(object) != nullptr)
+        return moves(key) || key == Qt::Key_Space;
+    return (qobject_cast<const QAbstractSlider*>(object) != nullptr ||
+            qobject_cast<const QAbstractSpinBox*>(object) != nullptr ||
+            qobject_cast<const QTabBar*>(object) != nullptr) &&
+           moves(key);
 }
 
 }  // namespace

@@ -1,15 +1,10 @@
 #include "ui/main_window/main_window.h"
 
 #include <QCloseEvent>
-#include <QDir>
-#include <QDragEnterEvent>
-#include <QFileDialog>
 #include <QFileInfo>
-#include <QMimeData>
 #include <QToolButton>
 #include <QVBoxLayout>
 
-#include "ui/main_window/export_dialog.h"
 #include "ui/main_window/key_guard.h"
 #include "ui/main_window/presentation.h"
 #include "ui/main_window/settings_desk.h"
@@ -21,29 +16,28 @@ namespace decodescope {
 
 namespace {
 
-const QString kRecordingSuffix = QStringLiteral(".dscope");
-
 // The bands above and below the docks, and the small buttons of cards: what the general style does not know.
 QString window_style() {
     const Theme& t = theme();
     const int grid = t.grid();
-    return QStringLiteral("#transport, #panel-ribbon { background: %1; border-bottom: 1px solid %2; }"
-                          "#status-line { background: %1; border-top: 1px solid %2; }"
-                          "QToolButton[small=\"true\"] { padding: %3px %4px; min-height: %5px; font-size: %6px; }"
-                          "QToolButton[small=\"true\"]:focus { padding: %7px %8px; }")
+    return QStringLiteral(
+               "#transport, #panel-ribbon { background: %1; border-bottom: 1px solid %2; }"
+               "#status-line { background: %1; border-top: 1px solid %2; }"
+               "QToolButton[small=\"true\"] { padding: %3px %4px; min-height: %5px; font-size: %6px; }"
+               "QToolButton[small=\"true\"]:focus { padding: %7px %8px; }")
         .arg(t.color(Role::Card).name(), t.color(Role::Line).name())
-        .arg(grid / 4).arg(grid).arg(grid * 2).arg(t.note().pixelSize()).arg(std::max(0, grid / 4 - 1)).arg(grid - 1);
-}
-
-QString dropped_recording(const QMimeData* data) {
-    for (const QUrl& url : data->urls())
-        if (url.isLocalFile() && url.toLocalFile().endsWith(kRecordingSuffix)) return url.toLocalFile();
-    return {};
+        .arg(grid / 4)
+        .arg(grid)
+        .arg(grid * 2)
+        .arg(t.note().pixelSize())
+        .arg(std::max(0, grid / 4 - 1))
+        .arg(grid - 1);
 }
 
 }  // namespace
 
-MainWindow::MainWindow(SessionController* session, Selection* selection, PreferenceStore* store, const Preferences& preferences, QWidget* parent)
+MainWindow::MainWindow(SessionController* session, Selection* selection, PreferenceStore* store,
+                       const Preferences& preferences, QWidget* parent)
     : QWidget(parent), session_(session), selection_(selection), store_(store), preferences_(preferences) {
     setObjectName(QStringLiteral("window"));
     setAcceptDrops(true);
@@ -70,9 +64,11 @@ void MainWindow::build() {
     auto* strips = new QVBoxLayout(strips_);
     strips->setContentsMargins(0, 0, 0, 0);
     strips->setSpacing(0);
+    for (QWidget* band : {static_cast<QWidget*>(transport_), strips_}) band->setSizePolicy(QSizePolicy::Preferred, QSizePolicy::Fixed);
     message_ = new MessageBar(this);
     docks_ = new DockArea(this);
     status_ = new StatusLine(session_, this);
+    status_->setSizePolicy(QSizePolicy::Preferred, QSizePolicy::Fixed);
     host_ = new PanelHost(session_, selection_, docks_, strips_);
     layout->addWidget(transport_);
     layout->addWidget(strips_);
@@ -90,12 +86,14 @@ void MainWindow::build() {
 void MainWindow::connect_parts() {
     connect(transport_, &TransportBar::present_requested, this, [this] { presentation_->set_active(true); });
     connect(transport_, &TransportBar::settings_requested, this, &MainWindow::open_settings);
-    connect(transport_, &TransportBar::own_text_requested, this, [this] { prompt_->open_at(transport_->prompt_anchor()); });
+    connect(transport_, &TransportBar::own_text_requested, this,
+            [this] { prompt_->open_at(transport_->prompt_anchor()); });
     connect(transport_, &TransportBar::other_model_requested, this, &MainWindow::choose_model_folder);
     connect(host_, &PanelHost::alone_requested, this, [this](const QString& id) { presentation_->set_alone(id); });
     connect(host_, &PanelHost::export_requested, this, &MainWindow::choose_export);
     connect(session_, &SessionController::message, this, &MainWindow::say);
-    connect(session_, &SessionController::recording_saved, this, [this](const QString& path) { status_->say(tr("saved %1").arg(QFileInfo(path).fileName())); });
+    connect(session_, &SessionController::recording_saved, this,
+            [this](const QString& path) { status_->say(tr("saved %1").arg(QFileInfo(path).fileName())); });
     connect(session_, &SessionController::recording_replaced, this, &MainWindow::show_title);
 }
 
@@ -188,47 +186,6 @@ void MainWindow::say(const SessionMessage& message) {
     message_->show_message(message);
 }
 
-void MainWindow::choose_model_folder() {
-    const QString folder = QFileDialog::getExistingDirectory(this, tr("Folder of a model"), store_->folder(QStringLiteral("model")));
-    if (folder.isEmpty()) return;
-    store_->save_folder(QStringLiteral("model"), QFileInfo(folder).absolutePath());
-    desk_->change([&](SessionSettings& s) { s.model = folder; });
-}
-
-void MainWindow::choose_recording() {
-    const QString path = QFileDialog::getOpenFileName(this, tr("Open a recording"), store_->folder(QStringLiteral("recording")), tr("Recordings (*.dscope);;All files (*)"));
-    if (path.isEmpty()) return;
-    store_->save_folder(QStringLiteral("recording"), QFileInfo(path).absolutePath());
-    session_->open_recording(path);
-}
-
-void MainWindow::choose_save() {
-    QString path = QFileDialog::getSaveFileName(this, tr("Save the run as a recording"), QDir(store_->folder(QStringLiteral("recording"))).filePath(QStringLiteral("run.dscope")), tr("Recordings (*.dscope)"));
-    if (path.isEmpty()) return;
-    if (!path.endsWith(kRecordingSuffix)) path += kRecordingSuffix;
-    store_->save_folder(QStringLiteral("recording"), QFileInfo(path).absolutePath());
-    session_->save_recording(path);
-}
-
-void MainWindow::choose_export(const QString& export_id) {
-    auto items = host_->exports();
-    if (items.empty()) {
-        say({SessionMessage::Kind::Warning, tr("There is nothing to export yet."), tr("Play a few steps first.")});
-        return;
-    }
-    ExportDialog dialog(std::move(items), export_id, store_->folder(QStringLiteral("export")), this);
-    if (dialog.exec() != QDialog::Accepted) return;
-    if (export_item(dialog.item(), dialog.path(), dialog.size())) store_->save_folder(QStringLiteral("export"), QFileInfo(dialog.path()).absolutePath());
-}
-
-bool MainWindow::export_item(const ExportItem& item, const QString& path, const ExportSize& size) {
-    const RecordingPtr recording = session_->recording();
-    const Status written = write_export(item, recording ? recording->facts() : RunFacts(), path, size);
-    if (written) status_->say(tr("exported %1").arg(QFileInfo(path).fileName()));
-    else say({SessionMessage::Kind::Error, QString::fromStdString(written.error().message), QString::fromStdString(written.error().hint)});
-    return written.ok();
-}
-
 void MainWindow::closeEvent(QCloseEvent* event) {
     if (!presentation_->active() && presentation_->alone().isEmpty()) {
         store_->save_layout(docks_->layout_state());
@@ -237,14 +194,5 @@ void MainWindow::closeEvent(QCloseEvent* event) {
     session_->cancel();
     event->accept();
 }
-
-void MainWindow::dragEnterEvent(QDragEnterEvent* event) {
-    if (!dropped_recording(event->mimeData()).isEmpty() && session_->can(SessionAction::OpenRecording)) event->acceptProposedAction();
-}
-
-void MainWindow::dropEvent(QDropEvent* event) {
-    if (const QString path = dropped_recording(event->mimeData()); !path.isEmpty()) session_->open_recording(path);
-}
-
 
 }  // namespace decodescope

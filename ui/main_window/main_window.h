@@ -21,7 +21,8 @@ class MainWindow : public QWidget {
     Q_OBJECT
 public:
     // The session and selection outlive the window. `store` keeps layout and folders.
-    MainWindow(SessionController* session, Selection* selection, PreferenceStore* store, const Preferences& preferences, QWidget* parent = nullptr);
+    MainWindow(SessionController* session, Selection* selection, PreferenceStore* store, const Preferences& preferences,
+               QWidget* parent = nullptr);
     ~MainWindow() override;
 
     SessionController* session() const { return session_; }
@@ -34,12 +35,13 @@ public:
     MessageBar* message_bar() const { return message_; }
     const Preferences& preferences() const { return preferences_; }
 
-    void change_preferences(const Preferences& preferences);  // applied by whoever owns the window, see preferences_changed
+    void change_preferences(
+        const Preferences& preferences);  // applied by whoever owns the window, see preferences_changed
     void reset_layout();
     void set_panel_shown(const QString& id, bool shown);
     bool panel_shown(const QString& id) const;
     void focus_panel(int index);
-    void clear_or_leave();                                     // Esc
+    void clear_or_leave();  // Esc
     void open_settings();
     void choose_model_folder();
     void choose_recording();
@@ -47,7 +49,7 @@ public:
     void choose_export(const QString& export_id);
     // Without the dialog; the result is said in the window.
     bool export_item(const ExportItem& item, const QString& path, const ExportSize& size);
-    void step_presentation(int direction);                     // Page Up, Page Down
+    void step_presentation(int direction);  // Page Up, Page Down
     void say(const SessionMessage& message);
     void theme_changed();
 

@@ -33,7 +33,9 @@ MessageBar::MessageBar(QWidget* parent) : QFrame(parent), words_(new QLabel(this
 
 void MessageBar::show_message(const SessionMessage& message) {
     kind_ = message.kind;
-    const QString mark = kind_ == SessionMessage::Kind::Error ? tr("Error: ") : kind_ == SessionMessage::Kind::Warning ? tr("Note: ") : QString();
+    const QString mark = kind_ == SessionMessage::Kind::Error     ? tr("Error: ")
+                         : kind_ == SessionMessage::Kind::Warning ? tr("Note: ")
+                                                                  : QString();
     words_->setText(mark + message.text + (message.hint.isEmpty() ? QString() : QLatin1Char(' ') + message.hint));
     setAccessibleName(words_->text());
     show();
@@ -44,14 +46,21 @@ QString MessageBar::text() const { return isHidden() ? QString() : words_->text(
 
 void MessageBar::paintEvent(QPaintEvent*) {
     QPainter painter(this);
-    const Role role = kind_ == SessionMessage::Kind::Error ? Role::Error : kind_ == SessionMessage::Kind::Warning ? Role::Warning : Role::Cached;
+    const Role role = kind_ == SessionMessage::Kind::Error     ? Role::Error
+                      : kind_ == SessionMessage::Kind::Warning ? Role::Warning
+                                                               : Role::Cached;
     painter.fillRect(rect(), theme().shade(role, 0.10F));
     painter.fillRect(QRect(0, 0, 4, height()), theme().color(role));
 }
 
 StatusLine::StatusLine(SessionController* session, QWidget* parent)
-    : QFrame(parent), session_(session), facts_(new QLabel(this)), said_(new QLabel(this)), progress_(new QProgressBar(this)),
-      cancel_(new QToolButton(this)), quiet_(new QTimer(this)) {
+    : QFrame(parent),
+      session_(session),
+      facts_(new QLabel(this)),
+      said_(new QLabel(this)),
+      progress_(new QProgressBar(this)),
+      cancel_(new QToolButton(this)),
+      quiet_(new QTimer(this)) {
     setObjectName(QStringLiteral("status-line"));
     auto* row = new QHBoxLayout(this);
     facts_->setProperty("note", true);
@@ -74,7 +83,8 @@ StatusLine::StatusLine(SessionController* session, QWidget* parent)
     connect(quiet_, &QTimer::timeout, this, [this] { said_->setText(tr("no message")); });
     connect(cancel_, &QToolButton::clicked, session_, &SessionController::cancel);
     connect(session_, &SessionController::progress, this, &StatusLine::show_progress);
-    for (auto signal : {&SessionController::settings_changed, &SessionController::recording_replaced, &SessionController::state_changed})
+    for (auto signal : {&SessionController::settings_changed, &SessionController::recording_replaced,
+                        &SessionController::state_changed})
         connect(session_, signal, this, &StatusLine::show_facts);
     said_->setText(tr("no message"));
     apply_theme();
@@ -96,20 +106,26 @@ QString StatusLine::facts() const { return facts_->text(); }
 void StatusLine::show_facts() {
     const RecordingPtr recording = session_->recording();
     const QString dot = QStringLiteral(" · ");
-    if (session_->state() != SessionState::Loading && session_->state() != SessionState::Measuring && progress_->isVisible()) show_progress(QString(), 1, 1);
+    if (session_->state() != SessionState::Loading && session_->state() != SessionState::Measuring &&
+        progress_->isVisible())
+        show_progress(QString(), 1, 1);
     if (!recording) {
         facts_->setText(session_->state() == SessionState::Loading ? tr("opening the model") : tr("no run yet"));
         return;
     }
     const RunFacts& f = recording->facts();
     const auto text = [](const std::string& s) { return QString::fromStdString(s); };
-    const QString isa = f.instruction_set.empty() ? QString() : text(f.instruction_set).toLower() + QStringLiteral(", ");
+    const QString isa =
+        f.instruction_set.empty() ? QString() : text(f.instruction_set).toLower() + QStringLiteral(", ");
     QStringList parts;
-    parts << QStringLiteral("%1 (%2%3)").arg(text(f.backend), isa, f.threads == 1 ? tr("1 thread") : tr("%1 threads").arg(f.threads));
+    parts << QStringLiteral("%1 (%2%3)")
+                 .arg(text(f.backend), isa, f.threads == 1 ? tr("1 thread") : tr("%1 threads").arg(f.threads));
     parts << tr("%1, %2 weights, %3 cache").arg(text(f.model_name), text(f.weights_type), text(f.kv_type));
     if (f.meaningless_text) parts << tr("seeded weights: the text means nothing");
     parts << (f.sampler.temperature <= 0 ? tr("greedy, seed %1").arg(f.sampler.seed)
-                                         : tr("temperature %1, seed %2").arg(QString::number(f.sampler.temperature, 'g', 3)).arg(f.sampler.seed));
+                                         : tr("temperature %1, seed %2")
+                                               .arg(QString::number(f.sampler.temperature, 'g', 3))
+                                               .arg(f.sampler.seed));
     if (session_->state() == SessionState::Replay) parts << tr("recording of %1").arg(text(f.date));
     else parts << (session_->settings().capture ? tr("capture on: timings marked") : tr("capture off"));
     facts_->setText(parts.join(dot));

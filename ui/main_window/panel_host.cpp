@@ -31,7 +31,8 @@ PanelHost::PanelHost(SessionController* session, Selection* selection, DockArea*
             entry.card = new DockCard(descriptor, entry.panel, docks);
             docks->add(descriptor, entry.card);
             connect(entry.card, &QDockWidget::visibilityChanged, this, [this] { schedule(); });
-            connect(entry.card->header(), &CardHeader::alone_requested, this, [this, id = descriptor.id] { Q_EMIT alone_requested(id); });
+            connect(entry.card->header(), &CardHeader::alone_requested, this,
+                    [this, id = descriptor.id] { Q_EMIT alone_requested(id); });
         }
         entry.panel->setAccessibleName(QCoreApplication::translate("panels", descriptor.title));
         entry.panel->setAccessibleDescription(QCoreApplication::translate("panels", descriptor.help));
@@ -42,7 +43,8 @@ PanelHost::PanelHost(SessionController* session, Selection* selection, DockArea*
     timer_.setSingleShot(true);
     timer_.setTimerType(Qt::PreciseTimer);
     connect(&timer_, &QTimer::timeout, this, &PanelHost::present_dirty);
-    connect(session, &SessionController::recording_replaced, this, [this] { mark(NewRecording | NewSteps | ViewMoved); });
+    connect(session, &SessionController::recording_replaced, this,
+            [this] { mark(NewRecording | NewSteps | ViewMoved); });
     connect(session, &SessionController::steps_arrived, this, [this] { mark(NewSteps); });
     connect(session, &SessionController::view_changed, this, [this] { mark(ViewMoved); });
     connect(session, &SessionController::state_changed, this, [this] { mark(StateChanged); });
@@ -64,7 +66,8 @@ PanelContext PanelHost::context() const {
 }
 
 const PanelHost::Entry* PanelHost::find(const QString& id) const {
-    const auto at = std::find_if(entries_.begin(), entries_.end(), [&](const Entry& entry) { return entry.descriptor.id == id; });
+    const auto at =
+        std::find_if(entries_.begin(), entries_.end(), [&](const Entry& entry) { return entry.descriptor.id == id; });
     return at == entries_.end() ? nullptr : &*at;
 }
 

@@ -16,8 +16,8 @@ public:
     struct Entry {
         PanelDescriptor descriptor;
         Panel* panel = nullptr;
-        DockCard* card = nullptr;   // null: the strip above the docks
-        QWidget* strip = nullptr;   // null: a dock
+        DockCard* card = nullptr;  // null: the strip above the docks
+        QWidget* strip = nullptr;  // null: a dock
         unsigned changes = EverythingChanged;
         QWidget* frame() const { return card != nullptr ? static_cast<QWidget*>(card) : strip; }
     };
@@ -26,9 +26,12 @@ public:
 
     const std::vector<Entry>& entries() const { return entries_; }
     const Entry* find(const QString& id) const;
-    void mark(unsigned changes);   // every panel
-    void present_now();            // without waiting for the timer: pictures, tests
-    void set_presentation(bool on) { presentation_ = on; mark(StateChanged); }
+    void mark(unsigned changes);  // every panel
+    void present_now();           // without waiting for the timer: pictures, tests
+    void set_presentation(bool on) {
+        presentation_ = on;
+        mark(StateChanged);
+    }
     std::vector<ExportItem> exports();
     // Calls of present() so far, over all panels.
     qint64 presented() const { return presented_; }

@@ -24,7 +24,8 @@ QString theme_name(ThemeChoice choice) {
 }  // namespace
 
 PreferenceStore PreferenceStore::of_person() {
-    return PreferenceStore(std::make_unique<QSettings>(QSettings::IniFormat, QSettings::UserScope, QStringLiteral("decodescope"), QStringLiteral("decodescope")));
+    return PreferenceStore(std::make_unique<QSettings>(QSettings::IniFormat, QSettings::UserScope,
+                                                       QStringLiteral("decodescope"), QStringLiteral("decodescope")));
 }
 
 Preferences PreferenceStore::load() const {
@@ -51,15 +52,21 @@ void PreferenceStore::save(const Preferences& p) {
     file_->setValue(QStringLiteral("strips_hidden"), p.strips_hidden);
 }
 
-QByteArray PreferenceStore::layout() const { return file_ ? file_->value(QStringLiteral("layout")).toByteArray() : QByteArray(); }
+QByteArray PreferenceStore::layout() const {
+    return file_ ? file_->value(QStringLiteral("layout")).toByteArray() : QByteArray();
+}
 void PreferenceStore::save_layout(const QByteArray& layout) {
     if (file_) file_->setValue(QStringLiteral("layout"), layout);
 }
-QByteArray PreferenceStore::geometry() const { return file_ ? file_->value(QStringLiteral("geometry")).toByteArray() : QByteArray(); }
+QByteArray PreferenceStore::geometry() const {
+    return file_ ? file_->value(QStringLiteral("geometry")).toByteArray() : QByteArray();
+}
 void PreferenceStore::save_geometry(const QByteArray& geometry) {
     if (file_) file_->setValue(QStringLiteral("geometry"), geometry);
 }
-QString PreferenceStore::folder(const QString& purpose) const { return file_ ? file_->value(QStringLiteral("folder_") + purpose).toString() : QString(); }
+QString PreferenceStore::folder(const QString& purpose) const {
+    return file_ ? file_->value(QStringLiteral("folder_") + purpose).toString() : QString();
+}
 void PreferenceStore::save_folder(const QString& purpose, const QString& folder) {
     if (file_) file_->setValue(QStringLiteral("folder_") + purpose, folder);
 }

@@ -13,8 +13,8 @@ enum class ThemeChoice { Light, Dark, System };
 
 struct Preferences {
     ThemeChoice theme = ThemeChoice::System;
-    QString language;         // "en", "zh_CN"; empty: the system's
-    double type_scale = 1.0;  // 0.7 .. 2.0
+    QString language;                 // "en", "zh_CN"; empty: the system's
+    double type_scale = 1.0;          // 0.7 .. 2.0
     QStringList presentation_panels;  // ids; empty: those that the catalogue proposes
     QStringList strips_hidden;        // strips outside the dock area that were closed
 };

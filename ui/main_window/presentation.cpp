@@ -67,7 +67,9 @@ void Presentation::arrange() {
     bool any_dock = false;
     for (const PanelHost::Entry& entry : window_->host()->entries()) {
         const QString& id = entry.descriptor.id;
-        if (entry.strip != nullptr) entry.strip->setVisible(alone_.isEmpty() ? (active_ ? chosen.contains(id) : !closed.contains(id)) : id == alone_);
+        if (entry.strip != nullptr)
+            entry.strip->setVisible(alone_.isEmpty() ? (active_ ? chosen.contains(id) : !closed.contains(id))
+                                                     : id == alone_);
         if (entry.card == nullptr) continue;
         if (!everything) {
             const bool shown = alone_.isEmpty() ? chosen.contains(id) : id == alone_;

@@ -7,7 +7,8 @@ SettingsDesk::SettingsDesk(SessionController* session, QObject* parent)
     connect(session, &SessionController::settings_changed, this, [this] { wanted_ = session_->settings(); });
     connect(session, &SessionController::state_changed, this, [this] {
         // Loading that ended without new settings has failed: the wish is dropped with it.
-        if (last_state_ == SessionState::Loading && session_->state() != SessionState::Loading) wanted_ = session_->settings();
+        if (last_state_ == SessionState::Loading && session_->state() != SessionState::Loading)
+            wanted_ = session_->settings();
         last_state_ = session_->state();
     });
 }

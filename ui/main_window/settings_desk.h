@@ -15,7 +15,9 @@ public:
     explicit SettingsDesk(SessionController* session, QObject* parent = nullptr);
     const SessionSettings& wanted() const { return wanted_; }
     void change(const std::function<void(SessionSettings&)>& edit);
-    void replace(const SessionSettings& settings) { change([&](SessionSettings& wanted) { wanted = settings; }); }
+    void replace(const SessionSettings& settings) {
+        change([&](SessionSettings& wanted) { wanted = settings; });
+    }
 
 private:
     SessionController* session_;

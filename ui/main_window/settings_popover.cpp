@@ -55,7 +55,8 @@ void place(QFrame* popover, QWidget* anchor) {
     popover->adjustSize();
     const QWidget* window = anchor->window();
     QPoint at = anchor->mapToGlobal(QPoint(0, anchor->height() + 4));
-    const QPoint corner = window->mapToGlobal(QPoint(window->width() - popover->width() - 8, window->height() - popover->height() - 8));
+    const QPoint corner =
+        window->mapToGlobal(QPoint(window->width() - popover->width() - 8, window->height() - popover->height() - 8));
     at.setX(std::max(window->mapToGlobal(QPoint(8, 0)).x(), std::min(at.x(), corner.x())));
     at.setY(std::min(at.y(), std::max(corner.y(), window->mapToGlobal(QPoint(0, 8)).y())));
     popover->move(at);
@@ -115,7 +116,8 @@ QWidget* SettingsPopover::build_cache() {
     kv_k_ = new QComboBox(box);
     kv_v_ = new QComboBox(box);
     for (ElementType type : kFormats)
-        for (QComboBox* combo : {kv_k_, kv_v_}) combo->addItem(QString::fromLatin1(element_name(type).data()), static_cast<int>(type));
+        for (QComboBox* combo : {kv_k_, kv_v_})
+            combo->addItem(QString::fromLatin1(element_name(type).data()), static_cast<int>(type));
     name_row(form, tr("K stored as"), kv_k_, QString());
     name_row(form, tr("V stored as"), kv_v_, QString());
     layout->addLayout(form);
@@ -127,14 +129,17 @@ QWidget* SettingsPopover::build_run() {
     auto* form = new QFormLayout(box);
     new_tokens_ = whole_box(box, 0, 1 << 20, tr("until the context is full"));
     weights_ = new QComboBox(box);
-    const std::pair<WeightType, QString> types[] = {{WeightType::AsInFile, tr("as in the file")}, {WeightType::F32, QStringLiteral("f32")},
-                                                    {WeightType::F16, QStringLiteral("f16")}, {WeightType::BF16, QStringLiteral("bf16")}};
+    const std::pair<WeightType, QString> types[] = {{WeightType::AsInFile, tr("as in the file")},
+                                                    {WeightType::F32, QStringLiteral("f32")},
+                                                    {WeightType::F16, QStringLiteral("f16")},
+                                                    {WeightType::BF16, QStringLiteral("bf16")}};
     for (const auto& [type, name] : types) weights_->addItem(name, static_cast<int>(type));
     threads_ = whole_box(box, 0, std::max(1, static_cast<int>(std::thread::hardware_concurrency())) * 2, tr("all"));
     stop_at_eos_ = new QCheckBox(tr("Stop at the end token"), box);
     parse_special_ = new QCheckBox(tr("Read special tokens in the prompt"), box);
     capture_ = new QCheckBox(tr("Capture attention"), box);
-    capture_->setToolTip(tr("Keeps what every head reads. It costs a little time, so steps timed with it are marked in the charts."));
+    capture_->setToolTip(
+        tr("Keeps what every head reads. It costs a little time, so steps timed with it are marked in the charts."));
     profile_ = new QCheckBox(tr("Time every stage"), box);
     profile_->setToolTip(tr("Slow motion then says how long each stage took."));
     name_row(form, tr("&New tokens"), new_tokens_, QString());
@@ -200,7 +205,11 @@ void SettingsPopover::keyPressEvent(QKeyEvent* event) {
 }
 
 PromptPopover::PromptPopover(SessionController* session, SettingsDesk* desk, QWidget* parent)
-    : QFrame(parent, Qt::Popup), session_(session), desk_(desk), text_(new QPlainTextEdit(this)), start_(new QPushButton(tr("Start with this text"), this)) {
+    : QFrame(parent, Qt::Popup),
+      session_(session),
+      desk_(desk),
+      text_(new QPlainTextEdit(this)),
+      start_(new QPushButton(tr("Start with this text"), this)) {
     setProperty("card", true);
     setAccessibleName(tr("Own text as the prompt"));
     auto* layout = new QVBoxLayout(this);
@@ -213,7 +222,8 @@ PromptPopover::PromptPopover(SessionController* session, SettingsDesk* desk, QWi
     layout->addWidget(text_);
     layout->addWidget(start_, 0, Qt::AlignRight);
     connect(start_, &QPushButton::clicked, this, &PromptPopover::start);
-    connect(text_, &QPlainTextEdit::textChanged, this, [this] { start_->setEnabled(!text_->toPlainText().isEmpty() && session_->can(SessionAction::Configure)); });
+    connect(text_, &QPlainTextEdit::textChanged, this,
+            [this] { start_->setEnabled(!text_->toPlainText().isEmpty() && session_->can(SessionAction::Configure)); });
 }
 
 void PromptPopover::open_at(QWidget* anchor) {

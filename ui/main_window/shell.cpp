@@ -4,33 +4,42 @@
 #include <QLibraryInfo>
 #include <algorithm>
 
+#include "ui/main_window/presentation.h"
+
 namespace decodescope {
 
 namespace {
 
 PreferenceStore make_store(const ShellOptions& options) {
-    if (!options.settings_file.isEmpty()) return PreferenceStore(std::make_unique<QSettings>(options.settings_file, QSettings::IniFormat));
+    if (!options.settings_file.isEmpty())
+        return PreferenceStore(std::make_unique<QSettings>(options.settings_file, QSettings::IniFormat));
     return options.stored_preferences ? PreferenceStore::of_person() : PreferenceStore();
 }
 
 std::unique_ptr<SessionController> make_session(ShellOptions& options) {
-    if (options.driver) return std::make_unique<SessionController>(std::move(options.registry), std::move(options.driver));
+    if (options.driver)
+        return std::make_unique<SessionController>(std::move(options.registry), std::move(options.driver));
     return std::make_unique<SessionController>(std::move(options.registry), options.resource_folder);
 }
 
 }  // namespace
 
 Shell::Shell(ShellOptions options, QObject* parent)
-    : QObject(parent), store_(make_store(options)),
-      preferences_(options.stored_preferences || !options.settings_file.isEmpty() ? store_.load() : options.preferences),
+    : QObject(parent),
+      store_(make_store(options)),
+      preferences_(options.stored_preferences || !options.settings_file.isEmpty() ? store_.load()
+                                                                                  : options.preferences),
       session_(make_session(options)) {
-    apply_theme(Theme(effective_dark(preferences_.theme) ? Theme::Mode::Dark : Theme::Mode::Light, preferences_.type_scale));
+    apply_theme(
+        Theme(effective_dark(preferences_.theme) ? Theme::Mode::Dark : Theme::Mode::Light, preferences_.type_scale));
     load_language(effective_language(preferences_.language));
     make_window();
     connect(session_.get(), &SessionController::state_changed, this, &Shell::go_on_opening);
     connect(session_.get(), &SessionController::recording_replaced, this, [this] {
         const RecordingPtr recording = session_->recording();
-        if (recording) selection_.clamp(static_cast<int>(recording->facts().config.layers), static_cast<int>(recording->facts().config.heads));
+        if (recording)
+            selection_.clamp(static_cast<int>(recording->facts().config.layers),
+                             static_cast<int>(recording->facts().config.heads));
     });
 }
 
@@ -39,8 +48,12 @@ Shell::~Shell() { window_.reset(); }
 void Shell::make_window() {
     auto next = std::make_unique<MainWindow>(session_.get(), &selection_, &store_, preferences_);
     // Later, because it is asked for from a menu of the window that it replaces.
-    connect(next.get(), &MainWindow::preferences_changed, this, [this](const Preferences& changed) { apply_preferences(changed); }, Qt::QueuedConnection);
+    connect(
+        next.get(), &MainWindow::preferences_changed, this,
+        [this](const Preferences& changed) { apply_preferences(changed); }, Qt::QueuedConnection);
     if (window_) {
+        window_->presentation()->set_active(false);
+        window_->presentation()->set_alone(QString());
         store_.save_layout(window_->docks()->layout_state());
         next->setGeometry(window_->geometry());
         const bool visible = window_->isVisible(), maximized = window_->isMaximized();
@@ -57,7 +70,9 @@ void Shell::make_window() {
 
 void Shell::apply_preferences(const Preferences& preferences) {
     const Preferences before = std::exchange(preferences_, preferences);
-    const Theme wanted(effective_dark(preferences.theme) ? Theme::Mode::Dark : Theme::Mode::Light, preferences.type_scale);
+    const double presented = window_->presentation()->active() ? Presentation::kTypeScale : 1.0;
+    const Theme wanted(effective_dark(preferences.theme) ? Theme::Mode::Dark : Theme::Mode::Light,
+                       preferences.type_scale * presented);
     if (wanted.mode() != theme().mode() || preferences.type_scale != before.type_scale) {
         apply_theme(wanted);
         window_->theme_changed();
@@ -73,8 +88,10 @@ void Shell::load_language(const QString& language) {
     QCoreApplication::removeTranslator(&qt_translator_);
     language_ = language;
     if (language == QLatin1String("en")) return;
-    if (qt_translator_.load(QStringLiteral("qtbase_") + language, QLibraryInfo::path(QLibraryInfo::TranslationsPath))) QCoreApplication::installTranslator(&qt_translator_);
-    if (translator_.load(QStringLiteral(":/i18n/decodescope_") + language)) QCoreApplication::installTranslator(&translator_);
+    if (qt_translator_.load(QStringLiteral("qtbase_") + language, QLibraryInfo::path(QLibraryInfo::TranslationsPath)))
+        QCoreApplication::installTranslator(&qt_translator_);
+    if (translator_.load(QStringLiteral(":/i18n/decodescope_") + language))
+        QCoreApplication::installTranslator(&translator_);
 }
 
 void Shell::open(const OpeningRequest& request) {
@@ -92,9 +109,12 @@ void Shell::open(const OpeningRequest& request) {
 // Model first, because the presets come with it; then the first preset of the language; then it plays.
 void Shell::go_on_opening() {
     if (stage_ == Opening::Done || session_->state() != SessionState::Ready) return;
-    if (stage_ == Opening::Loading && session_->step_count() == 0 && session_->model() && opening_.settings.prompt.isEmpty()) {
+    if (stage_ == Opening::Loading && session_->step_count() == 0 && session_->model() &&
+        opening_.settings.prompt.isEmpty()) {
         const auto& presets = session_->model()->presets;
-        auto chosen = std::find_if(presets.begin(), presets.end(), [&](const PromptPreset& p) { return QString::fromStdString(p.language) == language_; });
+        auto chosen = std::find_if(presets.begin(), presets.end(), [&](const PromptPreset& p) {
+            return QString::fromStdString(p.language) == language_;
+        });
         if (chosen == presets.end()) chosen = presets.begin();
         stage_ = chosen == presets.end() ? Opening::Done : Opening::Prefilling;
         if (stage_ == Opening::Done) return;

@@ -14,17 +14,17 @@ namespace decodescope {
 struct ShellOptions {
     BackendRegistry registry;
     QString resource_folder;
-    Preferences preferences;      // what is shown when nothing is stored
+    Preferences preferences;  // what is shown when nothing is stored
     bool stored_preferences = true;
-    QString settings_file;        // tests: this file in place of the person's own
+    QString settings_file;                 // tests: this file in place of the person's own
     std::unique_ptr<EngineDriver> driver;  // tests: another way to the engine
 };
 
 // What happens at the start.
 struct OpeningRequest {
-    SessionSettings settings;           // with an empty prompt: the first preset of the language
-    QString recording;                  // a file in place of a model
-    double tokens_per_second = 4;       // 0 = as fast as it goes
+    SessionSettings settings;      // with an empty prompt: the first preset of the language
+    QString recording;             // a file in place of a model
+    double tokens_per_second = 4;  // 0 = as fast as it goes
     bool play = true;
 };
 

@@ -6,7 +6,7 @@
 namespace decodescope {
 
 namespace {
-constexpr int kTop = 100;                       // the last notch has no limit
+constexpr int kTop = 100;                         // the last notch has no limit
 constexpr double kSlowest = 0.5, kFastest = 200;  // tokens per second of the first and the last but one notch
 }  // namespace
 
@@ -30,7 +30,10 @@ double SpeedSlider::tokens_per_second() const {
 void SpeedSlider::set_tokens_per_second(double wanted) {
     const QSignalBlocker quiet(this);
     if (wanted <= 0) setValue(kTop);
-    else setValue(std::clamp(static_cast<int>(std::lround((kTop - 1) * std::log(wanted / kSlowest) / std::log(kFastest / kSlowest))), 0, kTop - 1));
+    else
+        setValue(std::clamp(
+            static_cast<int>(std::lround((kTop - 1) * std::log(wanted / kSlowest) / std::log(kFastest / kSlowest))), 0,
+            kTop - 1));
     show_words();
 }
 

@@ -9,7 +9,7 @@ class SpeedSlider : public QSlider {
     Q_OBJECT
 public:
     explicit SpeedSlider(QWidget* parent = nullptr);
-    double tokens_per_second() const;         // 0: as fast as it goes
+    double tokens_per_second() const;  // 0: as fast as it goes
     void set_tokens_per_second(double value);
     static QString words(double tokens_per_second);
 

@@ -8,9 +8,16 @@
 #include <algorithm>
 #include <limits>
 
+#include "ui/viewmodels/engine_words.h"
+
 namespace decodescope {
 
-StrategyForm::StrategyForm(QWidget* parent) : QWidget(parent), form_(new QFormLayout(this)), explanation_(new QLabel(this)) {
+namespace {
+constexpr std::int64_t kMost = std::numeric_limits<int>::max();
+}
+
+StrategyForm::StrategyForm(QWidget* parent)
+    : QWidget(parent), form_(new QFormLayout(this)), explanation_(new QLabel(this)) {
     form_->setContentsMargins(0, 0, 0, 0);
     explanation_->setProperty("note", true);
     explanation_->setWordWrap(true);
@@ -36,7 +43,7 @@ void StrategyForm::build(const StrategyDescriptor& strategy) {
     id_ = strategy.id;
     while (form_->rowCount() > 1) form_->removeRow(1);
     rows_.clear();
-    explanation_->setText(QString::fromStdString(strategy.explanation));
+    explanation_->setText(translated(strategy.explanation));
     for (const ParameterDescriptor& parameter : strategy.parameters) rows_.push_back(make_row(parameter));
 }
 
@@ -56,8 +63,8 @@ StrategyForm::Row StrategyForm::make_row(const ParameterDescriptor& parameter) {
         field = box;
     } else {
         auto* box = new QSpinBox(this);
-        constexpr std::int64_t kMost = std::numeric_limits<int>::max();
-        box->setRange(static_cast<int>(std::max(-kMost, std::min(parameter.minimum, parameter.default_value))), static_cast<int>(std::min(parameter.maximum, kMost)));
+        box->setRange(static_cast<int>(std::max(-kMost, std::min(parameter.minimum, parameter.default_value))),
+                      static_cast<int>(std::min(parameter.maximum, kMost)));
         if (parameter.default_value == 0 && box->minimum() <= 0) box->setSpecialValueText(tr("chosen from the run"));
         box->setGroupSeparatorShown(false);
         row.read = [box] { return std::int64_t{box->value()}; };
@@ -65,9 +72,9 @@ StrategyForm::Row StrategyForm::make_row(const ParameterDescriptor& parameter) {
         field = box;
     }
     row.write(parameter.default_value);
-    field->setToolTip(QString::fromStdString(parameter.help));
+    field->setToolTip(translated(parameter.help));
     field->setAccessibleName(QString::fromStdString(parameter.name));
-    field->setAccessibleDescription(QString::fromStdString(parameter.help));
+    field->setAccessibleDescription(translated(parameter.help));
     form_->addRow(QString::fromStdString(parameter.name), field);
     return row;
 }

@@ -21,7 +21,8 @@ ToggleSwitch::ToggleSwitch(const QString& text, QWidget* parent) : QAbstractButt
 
 QSize ToggleSwitch::sizeHint() const {
     const double grid = theme().grid();
-    return {static_cast<int>(grid * (kTrackWidth + 1.5) + text_width(theme().body(), text())), static_cast<int>(grid * 3.25)};
+    return {static_cast<int>(grid * (kTrackWidth + 1.5) + text_width(theme().body(), text())),
+            static_cast<int>(grid * 3.25)};
 }
 
 void ToggleSwitch::paintEvent(QPaintEvent*) {
@@ -38,10 +39,12 @@ void ToggleSwitch::paintEvent(QPaintEvent*) {
     painter.drawRoundedRect(track, radius, radius);
     const double knob = track.height() - 4;
     const double x = isChecked() ? track.right() - 2 - knob : track.left() + 2;
-    painter.setBrush(theme().mode() == Theme::Mode::Light ? theme().color(Role::Card) : theme().color(Role::Background));
+    painter.setBrush(theme().mode() == Theme::Mode::Light ? theme().color(Role::Card)
+                                                          : theme().color(Role::Background));
     painter.drawEllipse(QRectF(x, track.top() + 2, knob, knob));
     const QColor ink = theme().color(isEnabled() ? Role::Ink : Role::QuietInk);
-    paint_text(painter, QRectF(track.right() + grid * 0.75, 0, width() - track.right() - grid * 0.75, height()), Qt::AlignLeft | Qt::AlignVCenter, text(), theme().body(), ink);
+    paint_text(painter, QRectF(track.right() + grid * 0.75, 0, width() - track.right() - grid * 0.75, height()),
+               Qt::AlignLeft | Qt::AlignVCenter, text(), theme().body(), ink);
     if (hasFocus()) paint_focus(painter, QRectF(rect()).adjusted(0.5, 0.5, -0.5, -0.5));
 }
 

@@ -12,6 +12,7 @@
 #include "ui/main_window/settings_desk.h"
 #include "ui/main_window/speed_slider.h"
 #include "ui/main_window/toggle_switch.h"
+#include "ui/viewmodels/engine_words.h"
 #include "ui/widgets/theme.h"
 
 namespace decodescope {
@@ -28,7 +29,8 @@ void select_data(QComboBox* box, const QString& data) {
 
 }  // namespace
 
-TransportBar::TransportBar(SessionController* session, SettingsDesk* desk, QWidget* parent) : QWidget(parent), session_(session), desk_(desk) {
+TransportBar::TransportBar(SessionController* session, SettingsDesk* desk, QWidget* parent)
+    : QWidget(parent), session_(session), desk_(desk) {
     setObjectName(QStringLiteral("transport"));
     auto* row = new QHBoxLayout(this);
     model_ = add_choice(*row, tr("&Model"), tr("The model that runs"), 18);
@@ -48,10 +50,13 @@ TransportBar::TransportBar(SessionController* session, SettingsDesk* desk, QWidg
         else desk_->change([&](SessionSettings& s) { s.model = id; });
         show_state();
     });
-    connect(device_, &QComboBox::activated, this, [this](int index) { desk_->change([&](SessionSettings& s) { s.backend = device_->itemData(index).toString(); }); });
+    connect(device_, &QComboBox::activated, this, [this](int index) {
+        desk_->change([&](SessionSettings& s) { s.backend = device_->itemData(index).toString(); });
+    });
     connect(cache_, &QComboBox::activated, this, [this](int index) {
         const QString id = cache_->itemData(index).toString();
-        if (const auto spec = parse_cache_spec(id.toStdString())) desk_->change([&](SessionSettings& s) { s.cache = *spec; });
+        if (const auto spec = parse_cache_spec(id.toStdString()))
+            desk_->change([&](SessionSettings& s) { s.cache = *spec; });
     });
     connect(prompt_, &QComboBox::activated, this, [this](int index) {
         const QString id = prompt_->itemData(index).toString();
@@ -60,14 +65,23 @@ TransportBar::TransportBar(SessionController* session, SettingsDesk* desk, QWidg
         else if (model)
             for (const PromptPreset& preset : model->presets)
                 if (QString::fromStdString(preset.id) == id)
-                    desk_->change([&](SessionSettings& s) { s.preset_id = id; s.prompt = QString::fromStdString(preset.text); });
+                    desk_->change([&](SessionSettings& s) {
+                        s.preset_id = id;
+                        s.prompt = QString::fromStdString(preset.text);
+                    });
         show_state();
     });
     connect(session_, &SessionController::state_changed, this, &TransportBar::show_state);
     connect(session_, &SessionController::view_changed, this, &TransportBar::show_state);
     connect(session_, &SessionController::steps_arrived, this, &TransportBar::show_state);
-    connect(session_, &SessionController::recording_replaced, this, [this] { fill_prompts(); show_state(); });
-    connect(session_, &SessionController::settings_changed, this, [this] { fill_prompts(); show_state(); });
+    connect(session_, &SessionController::recording_replaced, this, [this] {
+        fill_prompts();
+        show_state();
+    });
+    connect(session_, &SessionController::settings_changed, this, [this] {
+        fill_prompts();
+        show_state();
+    });
     fill_prompts();
     apply_theme();
     show_state();
@@ -96,7 +110,8 @@ QComboBox* TransportBar::add_choice(QHBoxLayout& row, const QString& title, cons
     return box;
 }
 
-QPushButton* TransportBar::add_button(QHBoxLayout& row, const QString& text, const QString& name, const QString& help, void (SessionController::*slot)()) {
+QPushButton* TransportBar::add_button(QHBoxLayout& row, const QString& text, const QString& name, const QString& help,
+                                      void (SessionController::*slot)()) {
     auto* button = new QPushButton(text, this);
     button->setAccessibleName(name);
     button->setToolTip(help);
@@ -107,17 +122,24 @@ QPushButton* TransportBar::add_button(QHBoxLayout& row, const QString& text, con
 }
 
 void TransportBar::build_transport(QHBoxLayout& row) {
-    start_ = add_button(row, QStringLiteral("|◀"), tr("To the first step"), tr("To the first step (Home). At the first step: start again with the same prompt"), &SessionController::toggle_play);
+    start_ = add_button(row, QStringLiteral("|◀"), tr("To the first step"),
+                        tr("To the first step (Home). At the first step: start again with the same prompt"),
+                        &SessionController::toggle_play);
     disconnect(start_, &QPushButton::clicked, nullptr, nullptr);
     connect(start_, &QPushButton::clicked, this, [this] {
         if (session_->viewed_step() > 0) session_->view_step(0);
         else session_->reset();
     });
-    back_ = add_button(row, QStringLiteral("◀"), tr("Step back"), tr("One step back: only the view moves (Left)"), &SessionController::step_back);
-    play_ = add_button(row, tr("▶ Play"), tr("Play or pause"), tr("Play or pause (Space)"), &SessionController::toggle_play);
+    back_ = add_button(row, QStringLiteral("◀"), tr("Step back"), tr("One step back: only the view moves (Left)"),
+                       &SessionController::step_back);
+    play_ = add_button(row, tr("▶ Play"), tr("Play or pause"), tr("Play or pause (Space)"),
+                       &SessionController::toggle_play);
     play_->setProperty("accent", true);
-    step_ = add_button(row, tr("Step ▶|"), tr("Step"), tr("One step: shown again while the view is back, generated at the end (Right)"), &SessionController::step_forward);
-    end_ = add_button(row, tr("▶▶ End"), tr("Run to the end"), tr("Run to the end as fast as it goes (End)"), &SessionController::run_to_end);
+    step_ = add_button(row, tr("Step ▶|"), tr("Step"),
+                       tr("One step: shown again while the view is back, generated at the end (Right)"),
+                       &SessionController::step_forward);
+    end_ = add_button(row, tr("▶▶ End"), tr("Run to the end"), tr("Run to the end as fast as it goes (End)"),
+                      &SessionController::run_to_end);
     auto* note = new QLabel(tr("speed"), this);
     note->setProperty("note", true);
     notes_.push_back(note);
@@ -167,8 +189,8 @@ void TransportBar::apply_theme() {
 
 void TransportBar::fill_models() {
     for (const ModelInfo& info : known_models()) {
-        model_->addItem(QString::fromStdString(info.title), QString::fromStdString(info.spec));
-        model_->setItemData(model_->count() - 1, QString::fromStdString(info.description), Qt::ToolTipRole);
+        model_->addItem(translated(info.title), QString::fromStdString(info.spec));
+        model_->setItemData(model_->count() - 1, translated(info.description), Qt::ToolTipRole);
     }
     model_->addItem(tr("Model folder…"), kOtherModel);
 }
@@ -185,8 +207,8 @@ void TransportBar::fill_devices() {
 
 void TransportBar::fill_caches() {
     for (const StrategyDescriptor& strategy : strategy_catalogue()) {
-        cache_->addItem(QString::fromStdString(strategy.title), QString::fromStdString(strategy.id));
-        cache_->setItemData(cache_->count() - 1, QString::fromStdString(strategy.explanation), Qt::ToolTipRole);
+        cache_->addItem(translated(strategy.title), QString::fromStdString(strategy.id));
+        cache_->setItemData(cache_->count() - 1, translated(strategy.explanation), Qt::ToolTipRole);
     }
 }
 

@@ -34,7 +34,8 @@ Q_SIGNALS:
 
 private:
     QComboBox* add_choice(QHBoxLayout& row, const QString& title, const QString& help, int units);
-    QPushButton* add_button(QHBoxLayout& row, const QString& text, const QString& name, const QString& help, void (SessionController::*slot)());
+    QPushButton* add_button(QHBoxLayout& row, const QString& text, const QString& name, const QString& help,
+                            void (SessionController::*slot)());
     void build_transport(QHBoxLayout& row);
     void build_end(QHBoxLayout& row);
     void fill_models();
@@ -46,7 +47,8 @@ private:
     SessionController* session_;
     SettingsDesk* desk_;
     QComboBox *model_ = nullptr, *device_ = nullptr, *cache_ = nullptr, *prompt_ = nullptr;
-    QPushButton *start_ = nullptr, *back_ = nullptr, *play_ = nullptr, *step_ = nullptr, *end_ = nullptr, *present_ = nullptr;
+    QPushButton *start_ = nullptr, *back_ = nullptr, *play_ = nullptr, *step_ = nullptr, *end_ = nullptr,
+                *present_ = nullptr;
     SpeedSlider* speed_ = nullptr;
     ToggleSwitch* race_ = nullptr;
     QToolButton *settings_ = nullptr, *menu_ = nullptr;

@@ -42,7 +42,8 @@ QAction* WindowActions::add(QMenu* menu, const QString& text, const QString& key
     return action;
 }
 
-QAction* WindowActions::add_key(const QString& text, const QList<QKeySequence>& keys, const std::function<void()>& run) {
+QAction* WindowActions::add_key(const QString& text, const QList<QKeySequence>& keys,
+                                const std::function<void()>& run) {
     auto* action = new QAction(text, this);
     action->setShortcuts(keys);
     connect(action, &QAction::triggered, window_, run);
@@ -52,8 +53,10 @@ QAction* WindowActions::add_key(const QString& text, const QList<QKeySequence>& 
 }
 
 void WindowActions::build_file(QMenu* menu) {
-    open_model_ = add(menu, tr("Open &model folder…"), QStringLiteral("Ctrl+Shift+O"), [this] { window_->choose_model_folder(); });
-    open_recording_ = add(menu, tr("&Open recording…"), QStringLiteral("Ctrl+O"), [this] { window_->choose_recording(); });
+    open_model_ = add(menu, tr("Open &model folder…"), QStringLiteral("Ctrl+Shift+O"),
+                      [this] { window_->choose_model_folder(); });
+    open_recording_ =
+        add(menu, tr("&Open recording…"), QStringLiteral("Ctrl+O"), [this] { window_->choose_recording(); });
     save_ = add(menu, tr("&Save recording…"), QStringLiteral("Ctrl+S"), [this] { window_->choose_save(); });
     menu->addSeparator();
     export_ = add(menu, tr("&Export…"), QStringLiteral("Ctrl+E"), [this] { window_->choose_export(QString()); });
@@ -64,7 +67,8 @@ void WindowActions::build_file(QMenu* menu) {
 void WindowActions::build_run(QMenu* menu) {
     SessionController* session = window_->session();
     reset_ = add(menu, tr("&Start again"), QStringLiteral("Ctrl+R"), [session] { session->reset(); });
-    continue_ = add(menu, tr("&Continue from here"), QStringLiteral("Ctrl+Return"), [session] { session->continue_from_here(); });
+    continue_ = add(menu, tr("&Continue from here"), QStringLiteral("Ctrl+Return"),
+                    [session] { session->continue_from_here(); });
     continue_->setToolTip(tr("Drops what comes after the viewed step and goes on from there"));
     cancel_ = add(menu, tr("C&ancel what runs"), QStringLiteral("Ctrl+."), [session] { session->cancel(); });
     menu->addSeparator();
@@ -72,7 +76,8 @@ void WindowActions::build_run(QMenu* menu) {
 }
 
 void WindowActions::build_view(QMenu* menu) {
-    present_ = add(menu, tr("&Presentation"), QStringLiteral("F11"), [this] { window_->presentation()->set_active(!window_->presentation()->active()); });
+    present_ = add(menu, tr("&Presentation"), QStringLiteral("F11"),
+                   [this] { window_->presentation()->set_active(!window_->presentation()->active()); });
     present_->setCheckable(true);
     build_panels(menu);
     build_looks(menu);
@@ -108,12 +113,16 @@ void WindowActions::build_panels(QMenu* menu) {
             window_->change_preferences(changed);
         });
         const int index = number++;
-        if (index < 9) add_key(tr("Go to %1").arg(title), {QKeySequence(QStringLiteral("Alt+%1").arg(index + 1))}, [this, index] { window_->focus_panel(index); });
+        if (index < 9)
+            add_key(tr("Go to %1").arg(title), {QKeySequence(QStringLiteral("Alt+%1").arg(index + 1))},
+                    [this, index] { window_->focus_panel(index); });
     }
 }
 
 void WindowActions::build_looks(QMenu* menu) {
-    const auto choice = [&](QMenu* into, const QString& title, QActionGroup* group, const std::function<bool(const Preferences&)>& is, const std::function<void(Preferences&)>& set) {
+    const auto choice = [&](QMenu* into, const QString& title, QActionGroup* group,
+                            const std::function<bool(const Preferences&)>& is,
+                            const std::function<void(Preferences&)>& set) {
         QAction* action = add(into, title, QString(), [this, set] {
             Preferences changed = window_->preferences();
             set(changed);
@@ -121,19 +130,28 @@ void WindowActions::build_looks(QMenu* menu) {
         });
         action->setCheckable(true);
         group->addAction(action);
-        connect(into, &QMenu::aboutToShow, action, [this, action, is] { action->setChecked(is(window_->preferences())); });
+        connect(into, &QMenu::aboutToShow, action,
+                [this, action, is] { action->setChecked(is(window_->preferences())); });
     };
     QMenu* look = menu->addMenu(tr("&Theme"));
     auto* themes = new QActionGroup(look);
-    const std::pair<ThemeChoice, QString> looks[] = {{ThemeChoice::Light, tr("&Light")}, {ThemeChoice::Dark, tr("&Dark")}, {ThemeChoice::System, tr("As the &system")}};
+    const std::pair<ThemeChoice, QString> looks[] = {{ThemeChoice::Light, tr("&Light")},
+                                                     {ThemeChoice::Dark, tr("&Dark")},
+                                                     {ThemeChoice::System, tr("As the &system")}};
     for (const auto& [theme, title] : looks)
-        choice(look, title, themes, [theme = theme](const Preferences& p) { return p.theme == theme; }, [theme = theme](Preferences& p) { p.theme = theme; });
+        choice(
+            look, title, themes, [theme = theme](const Preferences& p) { return p.theme == theme; },
+            [theme = theme](Preferences& p) { p.theme = theme; });
     QMenu* speech = menu->addMenu(tr("&Language"));
     auto* languages = new QActionGroup(speech);
     // Each language is named in itself, so that it can be found in any.
-    const std::pair<QString, QString> names[] = {{QString(), tr("As the s&ystem")}, {QStringLiteral("en"), QStringLiteral("English")}, {QStringLiteral("zh_CN"), QStringLiteral("中文")}};
+    const std::pair<QString, QString> names[] = {{QString(), tr("As the s&ystem")},
+                                                 {QStringLiteral("en"), QStringLiteral("English")},
+                                                 {QStringLiteral("zh_CN"), QStringLiteral("中文")}};
     for (const auto& [code, title] : names)
-        choice(speech, title, languages, [code = code](const Preferences& p) { return p.language == code; }, [code = code](Preferences& p) { p.language = code; });
+        choice(
+            speech, title, languages, [code = code](const Preferences& p) { return p.language == code; },
+            [code = code](Preferences& p) { p.language = code; });
     const auto scale = [this](double factor) {
         Preferences changed = window_->preferences();
         changed.type_scale = factor == 0 ? 1.0 : std::clamp(changed.type_scale * factor, kSmallestType, kLargestType);
@@ -155,9 +173,15 @@ void WindowActions::build_help(QMenu* menu) {
 void WindowActions::build_keys() {
     SessionController* session = window_->session();
     add_key(tr("Play or pause"), {Qt::Key_Space}, [session] { session->toggle_play(); });
-    add_key(tr("Step back"), {Qt::Key_Left}, [session] { if (session->can(SessionAction::StepBack)) session->step_back(); });
-    add_key(tr("Step"), {Qt::Key_Right}, [session] { if (session->can(SessionAction::StepForward)) session->step_forward(); });
-    add_key(tr("To the first step"), {Qt::Key_Home}, [session] { if (session->step_count() > 0) session->view_step(0); });
+    add_key(tr("Step back"), {Qt::Key_Left}, [session] {
+        if (session->can(SessionAction::StepBack)) session->step_back();
+    });
+    add_key(tr("Step"), {Qt::Key_Right}, [session] {
+        if (session->can(SessionAction::StepForward)) session->step_forward();
+    });
+    add_key(tr("To the first step"), {Qt::Key_Home}, [session] {
+        if (session->step_count() > 0) session->view_step(0);
+    });
     add_key(tr("To the newest step, then to the end"), {Qt::Key_End}, [session] {
         if (session->viewed_step() + 1 < session->step_count()) session->view_step(session->step_count() - 1);
         else if (session->can(SessionAction::RunToEnd)) session->run_to_end();
@@ -167,7 +191,8 @@ void WindowActions::build_keys() {
     add_key(tr("Page on"), {Qt::Key_PageDown}, [this] { window_->step_presentation(1); });
     add_key(tr("Menu"), {Qt::Key_F10}, [this] {
         const QToolButton* button = window_->transport()->menu_button();
-        menu_->popup(button->isVisible() ? button->mapToGlobal(QPoint(0, button->height())) : window_->mapToGlobal(QPoint(0, 0)));
+        menu_->popup(button->isVisible() ? button->mapToGlobal(QPoint(0, button->height()))
+                                         : window_->mapToGlobal(QPoint(0, 0)));
     });
 }
 

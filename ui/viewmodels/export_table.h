@@ -11,7 +11,8 @@
 
 namespace decodescope {
 
-using ExportCell = std::variant<std::monostate, std::int64_t, double, bool, std::string>;  // monostate: not known, not captured
+using ExportCell =
+    std::variant<std::monostate, std::int64_t, double, bool, std::string>;  // monostate: not known, not captured
 
 struct ExportTable {
     std::string title;                 // "time per token"

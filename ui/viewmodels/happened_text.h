@@ -1,4 +1,4 @@
-// The viewed step in sentences: what was computed, read and written, what the cache saved, what was chosen.
+// The viewed step in sentences, for the panel that tells what just happened.
 #pragma once
 
 #include <QString>
@@ -10,7 +10,7 @@ namespace decodescope {
 
 // "step 7, decode"
 QString happened_subtitle(const StepFacts& step);
-// At most five sentences, the most important first.
-QStringList happened_sentences(const RunRecording& recording, const StepFacts& step);
+// What was computed, read, written and saved, in reading order. What other panels show better is left to them.
+QStringList happened_sentences(const RunRecording& recording, int step);
 
 }  // namespace decodescope

@@ -23,7 +23,8 @@ void MemoryModel::update(const RunRecording* recording) {
         weights_.push_back(purpose(*facts, MemoryPurpose::Weights));
         activations_.push_back(purpose(*facts, MemoryPurpose::Activations) + purpose(*facts, MemoryPurpose::Staging));
         kv_used_.push_back(static_cast<double>(facts->kv.used_bytes));
-        kv_empty_.push_back(static_cast<double>(std::max<std::int64_t>(0, facts->kv.reserved_bytes - facts->kv.used_bytes)));
+        kv_empty_.push_back(
+            static_cast<double>(std::max<std::int64_t>(0, facts->kv.reserved_bytes - facts->kv.used_bytes)));
         kv_peak_.push_back(static_cast<double>(facts->kv.peak_bytes));
     }
 }
@@ -36,8 +37,10 @@ double MemoryModel::cache_share() const {
 }
 
 ExportTable MemoryModel::table() const {
-    ExportTable table{"bytes by purpose after each step, as the allocator counted them",
-                      {"length", "weights_bytes", "activations_bytes", "kv_used_bytes", "kv_reserved_bytes", "kv_peak_bytes"}, {}};
+    ExportTable table{
+        "bytes by purpose after each step, as the allocator counted them",
+        {"length", "weights_bytes", "activations_bytes", "kv_used_bytes", "kv_reserved_bytes", "kv_peak_bytes"},
+        {}};
     const auto whole = [](double value) { return ExportCell(static_cast<std::int64_t>(value)); };
     for (std::size_t i = 0; i < length_.size(); ++i)
         table.rows.push_back({whole(length_[i]), whole(weights_[i]), whole(activations_[i]), whole(kv_used_[i]),

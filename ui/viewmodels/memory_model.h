@@ -16,10 +16,10 @@ public:
     // One entry per step: tokens in the sequence after it, and bytes as the allocator counted them.
     const std::vector<double>& length() const { return length_; }
     const std::vector<double>& weights() const { return weights_; }
-    const std::vector<double>& activations() const { return activations_; }    // staging included
+    const std::vector<double>& activations() const { return activations_; }  // staging included
     const std::vector<double>& kv_used() const { return kv_used_; }
-    const std::vector<double>& kv_empty() const { return kv_empty_; }           // reserved and not used
-    const std::vector<double>& kv_peak() const { return kv_peak_; }             // old + new while growing
+    const std::vector<double>& kv_empty() const { return kv_empty_; }  // reserved and not used
+    const std::vector<double>& kv_peak() const { return kv_peak_; }    // old + new while growing
     std::size_t size() const { return length_.size(); }
 
     // The cache as a share of everything at the last step, 0..1.

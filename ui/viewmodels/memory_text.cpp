@@ -16,19 +16,24 @@ struct Text {
     Q_DECLARE_TR_FUNCTIONS(MemoryText)
 };
 
-QString purpose_name(const std::string& purpose) {
-    if (purpose == "weights") return Text::tr("weights");
-    if (purpose == "KV used") return Text::tr("KV used");
-    if (purpose == "KV reserved") return Text::tr("KV reserved");
-    if (purpose == "activations") return Text::tr("activations");
-    if (purpose == "staging") return Text::tr("staging");
-    return QString::fromStdString(purpose);
+// Why count and formula differ; empty when they agree.
+QString gap_words(const LedgerLine& line) {
+    const std::int64_t gap = line.measured_bytes - line.derived_bytes;
+    if (line.derived_bytes < 0 || gap == 0) return {};
+    const QString size = format_bytes_exact(gap < 0 ? -gap : gap);
+    if (line.purpose != "weights")
+        return Text::tr("; %1 beside the formula: scales and padding of the format").arg(size);
+    return gap > 0 ? Text::tr("; %1 more than the formula: aligned addresses, second layouts").arg(size)
+                   : Text::tr("; %1 less than the formula: read where the file lies").arg(size);
 }
 
 QString capacity_words(const KvFacts& kv) {
     if (kv.capacity_tokens <= 0) return {};
     const std::int64_t empty = std::max<std::int64_t>(0, kv.capacity_tokens - kv.tokens_stored);
-    return Text::tr("%1 reserved: room for %2 tokens, %3 of them empty so far").arg(format_bytes_exact(kv.reserved_bytes)).arg(kv.capacity_tokens).arg(empty);
+    return Text::tr("%1 reserved: room for %2 tokens, %3 of them empty so far")
+        .arg(format_bytes_exact(kv.reserved_bytes))
+        .arg(kv.capacity_tokens)
+        .arg(empty);
 }
 
 }  // namespace
@@ -41,25 +46,37 @@ ByteUnit byte_unit(double largest_bytes) {
 }
 
 QString memory_words(const RunFacts& facts, const StepFacts& step, const QColor& quiet) {
-    const auto derived = [&](const QString& text) { return QStringLiteral("<span style='color:%1'>%2</span>").arg(quiet.name(), text.toHtmlEscaped()); };
     QStringList lines;
-    for (const LedgerLine& line : memory_ledger(facts, step)) {
-        const bool cache_line = line.purpose == "KV used";
-        if (cache_line && !line.formula.empty()) {
-            lines << QString::fromStdString(line.formula).toHtmlEscaped();
-            lines << derived(QString::fromStdString(line.filled_in) + Text::tr(" B [derived]"));
-            lines << Text::tr("counted %1 used [measured]").arg(format_bytes_exact(line.measured_bytes)).toHtmlEscaped();
-        } else if (line.purpose == "KV reserved") {
-            if (const QString words = capacity_words(step.kv); !words.isEmpty()) lines << words.toHtmlEscaped();
-        } else {
-            lines << Text::tr("%1 %2 [measured]").arg(purpose_name(line.purpose), format_bytes_exact(line.measured_bytes)).toHtmlEscaped();
-        }
-        if (!line.gap.empty()) lines << derived(QString::fromStdString(line.gap));
+    const auto add = [&](const QString& text, bool derived = false) {
+        const QString safe = text.toHtmlEscaped();
+        lines << (derived ? QStringLiteral("<span style='color:%1'>%2</span>").arg(quiet.name(), safe) : safe);
+    };
+    const auto ledger = memory_ledger(facts, step);
+    const auto line_of = [&](const char* purpose) {
+        const auto at =
+            std::find_if(ledger.begin(), ledger.end(), [&](const LedgerLine& line) { return line.purpose == purpose; });
+        return at == ledger.end() ? nullptr : &*at;
+    };
+    if (const LedgerLine* used = line_of("KV used")) {
+        if (!used->formula.empty()) add(QString::fromStdString(used->formula));
+        if (!used->filled_in.empty()) add(QString::fromStdString(used->filled_in) + Text::tr(" B [derived]"), true);
+        add(Text::tr("counted %1 used [measured]").arg(format_bytes_exact(used->measured_bytes)) + gap_words(*used));
     }
+    if (step.kv.tokens_stored == 0)
+        add(Text::tr("Nothing is kept: K and V of a pass are scratch and count as activations."), true);
+    if (const QString words = capacity_words(step.kv); !words.isEmpty()) add(words);
     if (step.kv.copied_bytes > 0)
-        lines << Text::tr("This step copied %1 to grow the cache; old and new together took %2 [measured]")
-                     .arg(format_bytes_exact(step.kv.copied_bytes), format_bytes_exact(step.kv.peak_bytes)).toHtmlEscaped();
-    if (step.memory.history_bytes > 0) lines << derived(Text::tr("What this window keeps to draw: %1, not part of the run").arg(format_bytes(step.memory.history_bytes)));
+        add(Text::tr("This step copied %1 to grow the cache; old and new together took %2 [measured]")
+                .arg(format_bytes_exact(step.kv.copied_bytes), format_bytes_exact(step.kv.peak_bytes)));
+    if (const LedgerLine* weights = line_of("weights"))
+        add(Text::tr("weights %1 [measured]").arg(format_bytes_exact(weights->measured_bytes)) + gap_words(*weights));
+    if (const LedgerLine* activations = line_of("activations"))
+        add(Text::tr("activations %1 [measured]: buffers of the largest pass, used again by every step")
+                .arg(format_bytes_exact(activations->measured_bytes)));
+    if (step.memory.history_bytes > 0)
+        add(Text::tr("What this window keeps to draw: %1, not part of the run")
+                .arg(format_bytes(step.memory.history_bytes)),
+            true);
     QString html;
     for (const QString& line : lines) html += QStringLiteral("<p style='margin:0 0 4px 0'>%1</p>").arg(line);
     return html;

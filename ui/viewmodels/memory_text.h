@@ -9,7 +9,7 @@
 namespace decodescope {
 
 struct ByteUnit {
-    QString name;      // "KiB"
+    QString name;  // "KiB"
     double bytes = 1;
 };
 ByteUnit byte_unit(double largest_bytes);

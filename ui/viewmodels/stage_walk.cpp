@@ -19,11 +19,24 @@ struct Text {
 // The chip under which a stage of the backend is shown. A fused stage has the names of its parts joined; the first one counts.
 std::optional<WalkStage> stage_of(const std::string& name) {
     // In the order in which a layer runs, longer names before those they contain.
-    static const std::array<std::pair<const char*, WalkStage>, 18> names = {{
-        {"attention norm", WalkStage::Norm}, {"attention residual", WalkStage::Output}, {"feed-forward", WalkStage::Mlp}, {"final norm", WalkStage::Logits},
-        {"select rows", WalkStage::Logits}, {"logits", WalkStage::Logits}, {"embed", WalkStage::Embed}, {"position", WalkStage::Embed},
-        {"cache store", WalkStage::Store}, {"attend", WalkStage::Attend}, {"output", WalkStage::Output}, {"gate", WalkStage::Mlp},
-        {"up", WalkStage::Mlp}, {"activation", WalkStage::Mlp}, {"down", WalkStage::Mlp}, {"rotate", WalkStage::Qkv}, {"Q", WalkStage::Qkv}, {"K", WalkStage::Qkv}}};
+    static const std::array<std::pair<const char*, WalkStage>, 18> names = {{{"attention norm", WalkStage::Norm},
+                                                                             {"attention residual", WalkStage::Output},
+                                                                             {"feed-forward", WalkStage::Mlp},
+                                                                             {"final norm", WalkStage::Logits},
+                                                                             {"select rows", WalkStage::Logits},
+                                                                             {"logits", WalkStage::Logits},
+                                                                             {"embed", WalkStage::Embed},
+                                                                             {"position", WalkStage::Embed},
+                                                                             {"cache store", WalkStage::Store},
+                                                                             {"attend", WalkStage::Attend},
+                                                                             {"output", WalkStage::Output},
+                                                                             {"gate", WalkStage::Mlp},
+                                                                             {"up", WalkStage::Mlp},
+                                                                             {"activation", WalkStage::Mlp},
+                                                                             {"down", WalkStage::Mlp},
+                                                                             {"rotate", WalkStage::Qkv},
+                                                                             {"Q", WalkStage::Qkv},
+                                                                             {"K", WalkStage::Qkv}}};
     std::size_t best = std::string::npos;
     std::optional<WalkStage> found;
     for (const auto& [key, stage] : names) {
@@ -62,19 +75,26 @@ QString shape(std::initializer_list<std::int64_t> sizes) {
 }
 
 QString shapes(const ModelConfig& c, const StepFacts& step, WalkStage stage) {
-    const std::int64_t rows = step.row_count, entries = step.kv.rows_read > 0 ? step.kv.rows_read : step.first_row + step.row_count;
+    const std::int64_t rows = step.row_count,
+                       entries = step.kv.rows_read > 0 ? step.kv.rows_read : step.first_row + step.row_count;
     const QString hidden = shape({rows, c.hidden}), kv = shape({rows, c.kv_heads, c.head_dim});
     switch (stage) {
         case WalkStage::Embed: return Text::tr("token ids %1 → hidden %2").arg(shape({rows}), hidden);
         case WalkStage::Norm: return Text::tr("hidden %1 → normed %1").arg(hidden);
-        case WalkStage::Qkv: return Text::tr("normed %1 → q %2 · k %3 · v %3").arg(hidden, shape({rows, c.heads, c.head_dim}), kv);
-        case WalkStage::Store: return Text::tr("k %1 · v %1 → cache rows %2").arg(kv, shape({entries, c.kv_heads, c.head_dim}));
+        case WalkStage::Qkv:
+            return Text::tr("normed %1 → q %2 · k %3 · v %3").arg(hidden, shape({rows, c.heads, c.head_dim}), kv);
+        case WalkStage::Store:
+            return Text::tr("k %1 · v %1 → cache rows %2").arg(kv, shape({entries, c.kv_heads, c.head_dim}));
         case WalkStage::Attend:
             return Text::tr("q %1 · K %2 → weights %3 · V %2 → %4")
-                .arg(shape({rows, c.heads, c.head_dim}), shape({entries, c.kv_heads, c.head_dim}), shape({c.heads, rows, entries}), shape({rows, c.heads, c.head_dim}));
-        case WalkStage::Output: return Text::tr("heads %1 → added to hidden %2").arg(shape({rows, c.heads * c.head_dim}), hidden);
-        case WalkStage::Mlp: return Text::tr("hidden %1 → %2 → added to hidden %1").arg(hidden, shape({rows, c.feed_forward}));
-        case WalkStage::Logits: return Text::tr("last hidden row %1 → logits %2").arg(shape({1, c.hidden}), shape({1, c.vocabulary}));
+                .arg(shape({rows, c.heads, c.head_dim}), shape({entries, c.kv_heads, c.head_dim}),
+                     shape({c.heads, rows, entries}), shape({rows, c.heads, c.head_dim}));
+        case WalkStage::Output:
+            return Text::tr("heads %1 → added to hidden %2").arg(shape({rows, c.heads * c.head_dim}), hidden);
+        case WalkStage::Mlp:
+            return Text::tr("hidden %1 → %2 → added to hidden %1").arg(hidden, shape({rows, c.feed_forward}));
+        case WalkStage::Logits:
+            return Text::tr("last hidden row %1 → logits %2").arg(shape({1, c.hidden}), shape({1, c.vocabulary}));
         case WalkStage::Sample: return Text::tr("logits %1 → one token").arg(shape({1, c.vocabulary}));
     }
     return {};
@@ -108,7 +128,8 @@ std::vector<WalkMoment> stage_walk(const RunFacts& facts, const StepFacts& step)
     };
     add(WalkStage::Embed, -1);
     for (int layer = 0; layer < facts.config.layers; ++layer)
-        for (WalkStage stage : {WalkStage::Norm, WalkStage::Qkv, WalkStage::Store, WalkStage::Attend, WalkStage::Output, WalkStage::Mlp})
+        for (WalkStage stage :
+             {WalkStage::Norm, WalkStage::Qkv, WalkStage::Store, WalkStage::Attend, WalkStage::Output, WalkStage::Mlp})
             if (stage != WalkStage::Store || has_cache(facts)) add(stage, layer);
     add(WalkStage::Logits, -1);
     add(WalkStage::Sample, -1);
@@ -117,7 +138,8 @@ std::vector<WalkMoment> stage_walk(const RunFacts& facts, const StepFacts& step)
 
 QString walk_sentence(const RunFacts& facts, const StepFacts& step, const WalkMoment& moment) {
     const QString name = walk_stage_name(moment.stage);
-    QString text = moment.layer >= 0 ? Text::tr("%1, layer %2: ").arg(name).arg(moment.layer) : Text::tr("%1: ").arg(name);
+    QString text =
+        moment.layer >= 0 ? Text::tr("%1, layer %2: ").arg(name).arg(moment.layer) : Text::tr("%1: ").arg(name);
     text += shapes(facts.config, step, moment.stage);
     if (moment.micros >= 0) text += QStringLiteral(" · ") + Text::tr("%1 [measured]").arg(format_micros(moment.micros));
     else if (moment.shared) text += QStringLiteral(" · ") + Text::tr("timed together with the stage before or after");

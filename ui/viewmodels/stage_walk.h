@@ -15,9 +15,9 @@ QString walk_stage_name(WalkStage stage);  // "embed", "QKV", "attend": the word
 
 struct WalkMoment {
     WalkStage stage = WalkStage::Embed;
-    int layer = -1;        // -1: not in a layer
-    double micros = -1;    // -1: not profiled
-    bool shared = false;   // the time covers neighbouring stages too: they run as one fused piece
+    int layer = -1;       // -1: not in a layer
+    double micros = -1;   // -1: not profiled
+    bool shared = false;  // the time covers neighbouring stages too: they run as one fused piece
 };
 
 // embed; per layer norm, QKV, store (not without a cache), attend, output, MLP; logits, sample.

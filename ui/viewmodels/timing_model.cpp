@@ -8,8 +8,9 @@ namespace decodescope {
 
 namespace {
 
-constexpr int kNewest = 5;           // passes whose median is "now"
-constexpr double kGainFrom = 1.15;   // below it the panel says that there is no gain, and why
+constexpr int kNewest = 5;                    // passes whose median is "now"
+constexpr double kRoundingDifference = 1e-2;  // of a logit; as in engine/measure/commentary.cpp
+constexpr double kGainFrom = 1.15;            // below it the panel says that there is no gain, and why
 
 double median(std::vector<double> values) {
     if (values.empty()) return 0;
@@ -31,7 +32,8 @@ void sort_by_length(TimingLane& lane) {
     if (std::is_sorted(lane.length.begin(), lane.length.end())) return;
     std::vector<std::size_t> order(lane.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
-    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return lane.length[a] < lane.length[b]; });
+    std::stable_sort(order.begin(), order.end(),
+                     [&](std::size_t a, std::size_t b) { return lane.length[a] < lane.length[b]; });
     reorder(lane.step, order);
     reorder(lane.length, order);
     reorder(lane.micros, order);
@@ -73,7 +75,8 @@ std::vector<double> evaluate(const CostFit& fit, const TimingLane& lane) {
 
 std::int64_t pass_flops(const ModelConfig& c, std::int64_t past, std::int64_t rows) {
     const std::int64_t attended = rows * past + rows * (rows + 1) / 2;
-    return 2 * c.layer_matrix_parameters() * rows + 4 * c.layers * c.heads * c.head_dim * attended + 2 * c.vocabulary * c.hidden;
+    return 2 * c.layer_matrix_parameters() * rows + 4 * c.layers * c.heads * c.head_dim * attended +
+           2 * c.vocabulary * c.hidden;
 }
 
 void TimingModel::update(const RunRecording* recording, bool lossy_strategy) {
@@ -96,7 +99,8 @@ void TimingModel::take_steps(const RunRecording& recording) {
     for (const int count = recording.step_count(); steps_ < count; ++steps_) {
         const auto facts = recording.step(steps_);
         if (facts->phase != Phase::Decode || facts->warm_up) continue;
-        append(cached_, facts->index, facts->first_row + facts->row_count, facts->micros, facts->captured, {facts->flops, facts->bytes});
+        append(cached_, facts->index, facts->first_row + facts->row_count, facts->micros, facts->captured,
+               {facts->flops, facts->bytes});
     }
     sort_by_length(cached_);
 }
@@ -125,7 +129,8 @@ std::vector<double> TimingModel::cumulated(const TimingLane& lane) {
     double sum = 0;
     for (std::size_t i = 0; i < lane.size(); ++i) {
         sum += lane.micros[i];
-        if (i > 0) sum += std::max(0.0, lane.length[i] - lane.length[i - 1] - 1) * (lane.micros[i] + lane.micros[i - 1]) / 2;
+        if (i > 0)
+            sum += std::max(0.0, lane.length[i] - lane.length[i - 1] - 1) * (lane.micros[i] + lane.micros[i - 1]) / 2;
         sums.push_back(sum);
     }
     return sums;
@@ -146,8 +151,10 @@ TimingSummary TimingModel::summary(int up_to_step) const {
         s.same_tokens += point.same_token ? 1 : 0;
         s.max_logit_diff = std::max(s.max_logit_diff, point.max_abs_logit_diff);
         const double missed = before == nullptr ? 0.0 : std::max(0, point.length - before->length - 1);
-        s.cached_total_micros += point.cached_micros + (missed > 0 ? missed * (point.cached_micros + before->cached_micros) / 2 : 0);
-        s.recompute_total_micros += point.recompute_micros + (missed > 0 ? missed * (point.recompute_micros + before->recompute_micros) / 2 : 0);
+        s.cached_total_micros +=
+            point.cached_micros + (missed > 0 ? missed * (point.cached_micros + before->cached_micros) / 2 : 0);
+        s.recompute_total_micros += point.recompute_micros +
+                                    (missed > 0 ? missed * (point.recompute_micros + before->recompute_micros) / 2 : 0);
         s.total_has_derived = s.total_has_derived || missed > 0;
         before = &point;
     }
@@ -156,7 +163,11 @@ TimingSummary TimingModel::summary(int up_to_step) const {
     s.cached_micros = median(cached);
     s.recompute_micros = median(recompute);
     if (s.cached_micros > 0 && s.recompute_micros > 0) s.speedup = s.recompute_micros / s.cached_micros;
-    if (s.compared > 0) s.same = lossy_ ? SameAnswer::ByDesign : s.same_tokens == s.compared ? SameAnswer::Yes : SameAnswer::No;
+    if (s.compared > 0)
+        s.same = lossy_                                    ? SameAnswer::ByDesign
+                 : s.same_tokens == s.compared             ? SameAnswer::Yes
+                 : s.max_logit_diff <= kRoundingDifference ? SameAnswer::Tie
+                                                           : SameAnswer::No;
     s.no_gain = reason(s);
     return s;
 }
@@ -173,11 +184,13 @@ NoGain TimingModel::reason(const TimingSummary& s) const {
 }
 
 ExportTable TimingModel::table() const {
-    ExportTable table{"time per token against length", {"lane", "provenance", "step", "length", "micros", "attention_captured"}, {}};
+    ExportTable table{
+        "time per token against length", {"lane", "provenance", "step", "length", "micros", "attention_captured"}, {}};
     const auto add = [&](const char* lane, const TimingLane& points, const std::vector<double>& expected) {
         for (std::size_t i = 0; i < points.size(); ++i)
             table.rows.push_back({std::string(lane), std::string("measured"), std::int64_t{points.step[i]},
-                                  static_cast<std::int64_t>(points.length[i]), points.micros[i], bool(points.captured[i])});
+                                  static_cast<std::int64_t>(points.length[i]), points.micros[i],
+                                  bool(points.captured[i])});
         for (std::size_t i = 0; i < expected.size(); ++i)
             table.rows.push_back({std::string(lane), std::string("derived"), std::int64_t{points.step[i]},
                                   static_cast<std::int64_t>(points.length[i]), expected[i], ExportCell()});

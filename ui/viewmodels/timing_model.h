@@ -12,14 +12,20 @@ namespace decodescope {
 // Measured passes of one lane, in order of length.
 struct TimingLane {
     std::vector<int> step;
-    std::vector<double> length;   // tokens in the sequence after the pass
+    std::vector<double> length;  // tokens in the sequence after the pass
     std::vector<double> micros;
-    std::vector<bool> captured;   // attention was captured in the same pass, which costs time
-    std::vector<Cost> cost;       // by the formula
+    std::vector<bool> captured;  // attention was captured in the same pass, which costs time
+    std::vector<Cost> cost;      // by the formula
     std::size_t size() const { return length.size(); }
 };
 
-enum class SameAnswer { Unknown, Yes, No, ByDesign };
+enum class SameAnswer {
+    Unknown,
+    Yes,
+    Tie,  // the same up to rounding, but two tokens were equally likely and the lanes chose differently
+    No,
+    ByDesign,  // a lossy strategy
+};
 
 enum class NoGain {
     None,             // there is a gain, or nothing to compare yet
@@ -31,10 +37,10 @@ enum class NoGain {
 
 struct TimingSummary {
     int length = 0;
-    double cached_micros = 0, recompute_micros = 0;  // medians of the newest passes; 0 = not measured
-    double speedup = 0;                              // 0 = not known
+    double cached_micros = 0, recompute_micros = 0;              // medians of the newest passes; 0 = not measured
+    double speedup = 0;                                          // 0 = not known
     double cached_total_micros = 0, recompute_total_micros = 0;  // over the same steps
-    bool total_has_derived = false;                  // recompute was not measured at every step
+    bool total_has_derived = false;                              // recompute was not measured at every step
     SameAnswer same = SameAnswer::Unknown;
     double max_logit_diff = 0;
     int compared = 0, same_tokens = 0;

@@ -21,17 +21,29 @@ QString three_digits(double value) {
 
 QString short_exponent(double value) {
     QString text = QString::number(value, 'g', 2);
-    return text.replace(QStringLiteral("e-0"), QStringLiteral("e-")).replace(QStringLiteral("e+0"), QStringLiteral("e"));
+    return text.replace(QStringLiteral("e-0"), QStringLiteral("e-"))
+        .replace(QStringLiteral("e+0"), QStringLiteral("e"));
 }
 
 QString same_answer(const TimingSummary& s) {
     switch (s.same) {
         case SameAnswer::Unknown: return {};
-        case SameAnswer::Yes: return Text::tr("same answer: yes (largest logit difference %1)").arg(short_exponent(s.max_logit_diff));
+        case SameAnswer::Yes:
+            return Text::tr("same answer: yes (largest logit difference %1)").arg(short_exponent(s.max_logit_diff));
+        case SameAnswer::Tie:
+            return Text::tr("same answer: yes up to rounding (%1); %2 times two tokens were equally likely")
+                .arg(short_exponent(s.max_logit_diff))
+                .arg(s.compared - s.same_tokens);
         case SameAnswer::No:
-            return Text::tr("same answer: no, %1 of %2 tokens differ (largest logit difference %3)").arg(s.compared - s.same_tokens).arg(s.compared).arg(short_exponent(s.max_logit_diff));
+            return Text::tr("same answer: no, %1 of %2 tokens differ (largest logit difference %3)")
+                .arg(s.compared - s.same_tokens)
+                .arg(s.compared)
+                .arg(short_exponent(s.max_logit_diff));
         case SameAnswer::ByDesign:
-            return Text::tr("same answer: differs by design, %1 of %2 tokens agree (largest logit difference %3)").arg(s.same_tokens).arg(s.compared).arg(short_exponent(s.max_logit_diff));
+            return Text::tr("same answer: differs by design, %1 of %2 tokens agree (largest logit difference %3)")
+                .arg(s.same_tokens)
+                .arg(s.compared)
+                .arg(short_exponent(s.max_logit_diff));
     }
     return {};
 }
@@ -40,10 +52,20 @@ QString no_gain(const TimingSummary& s) {
     const QString ratio = three_digits(s.speedup);
     switch (s.no_gain) {
         case NoGain::None: return {};
-        case NoGain::RecomputeChosen: return Text::tr("No gain: this run recomputes every step. Choose a cache to see the difference.");
-        case NoGain::ShortContext: return Text::tr("No gain yet (%1x): with %2 tokens a pass over all of them costs hardly more than a pass over one.").arg(ratio).arg(s.length);
-        case NoGain::FixedCost: return Text::tr("No gain yet (%1x): what a pass costs whatever its size is most of the time at %2 tokens.").arg(ratio).arg(s.length);
-        case NoGain::MemoryBound: return Text::tr("No gain yet (%1x): both lanes wait for the weights, which each reads once per pass.").arg(ratio);
+        case NoGain::RecomputeChosen:
+            return Text::tr("No gain: this run recomputes every step. Choose a cache to see the difference.");
+        case NoGain::ShortContext:
+            return Text::
+                tr("No gain yet (%1x): with %2 tokens a pass over all of them costs hardly more than a pass over one.")
+                    .arg(ratio)
+                    .arg(s.length);
+        case NoGain::FixedCost:
+            return Text::tr("No gain yet (%1x): what a pass costs whatever its size is most of the time at %2 tokens.")
+                .arg(ratio)
+                .arg(s.length);
+        case NoGain::MemoryBound:
+            return Text::tr("No gain yet (%1x): both lanes wait for the weights, which each reads once per pass.")
+                .arg(ratio);
     }
     return {};
 }
@@ -57,10 +79,15 @@ QString timing_sentence(const TimingSummary& s, bool race_enabled, bool captured
     const QString dot = QStringLiteral(" · ");
     QStringList parts;
     if (s.no_gain != NoGain::None) parts << no_gain(s);
-    else if (s.speedup > 0) parts << Text::tr("%1x now").arg(s.speedup >= 10 ? QString::number(std::lround(s.speedup)) : QString::number(s.speedup, 'f', 1));
-    else if (s.cached_micros > 0 && !race_enabled) parts << Text::tr("%1 per token. Turn on Race to see what recomputing costs.").arg(milliseconds(s.cached_micros));
+    else if (s.speedup > 0)
+        parts << Text::tr("%1x now").arg(s.speedup >= 10 ? QString::number(std::lround(s.speedup))
+                                                         : QString::number(s.speedup, 'f', 1));
+    else if (s.cached_micros > 0 && !race_enabled)
+        parts
+            << Text::tr("%1 per token. Turn on Race to see what recomputing costs.").arg(milliseconds(s.cached_micros));
     if (s.recompute_total_micros > 0) {
-        const QString total = s.total_has_derived ? Text::tr("total %1 against %2 [partly derived]") : Text::tr("total %1 against %2");
+        const QString total =
+            s.total_has_derived ? Text::tr("total %1 against %2 [partly derived]") : Text::tr("total %1 against %2");
         parts << total.arg(seconds(s.recompute_total_micros), seconds(s.cached_total_micros));
     }
     if (const QString same = same_answer(s); !same.isEmpty()) parts << same;

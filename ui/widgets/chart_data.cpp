@@ -125,8 +125,8 @@ std::vector<int> thin_out(const ChartSeries& series, const AxisRange& range, boo
     return indices;
 }
 
-std::vector<int> thin_out_marks(const ChartSeries& series, const AxisRange& x, const AxisRange& y, bool log_x, bool log_y,
-                                int columns, int rows, double spacing) {
+std::vector<int> thin_out_marks(const ChartSeries& series, const AxisRange& x, const AxisRange& y, bool log_x,
+                                bool log_y, int columns, int rows, double spacing) {
     std::vector<int> indices;
     const int count = static_cast<int>(std::min(series.x.size(), series.y.size()));
     std::unordered_set<std::int64_t> taken;

@@ -13,16 +13,16 @@ namespace decodescope {
 struct ChartSeries {
     enum class Mark { None, Round, Square };
 
-    QString label = {};             // written at the right end of the series; empty: none
+    QString label = {};  // written at the right end of the series; empty: none
     Role role = Role::Cached;
     Mark mark = Mark::None;
-    bool line = false;              // joined by a thin line
+    bool line = false;  // joined by a thin line
     bool dashed = false;
-    bool fill = false;              // area down to `base`
-    std::vector<double> x = {}, y = {};  // x ascending; what is not finite is a gap
-    std::vector<double> base = {};  // fill: lower edge, same length as y; empty: zero
+    bool fill = false;                        // area down to `base`
+    std::vector<double> x = {}, y = {};       // x ascending; what is not finite is a gap
+    std::vector<double> base = {};            // fill: lower edge, same length as y; empty: zero
     std::vector<double> low = {}, high = {};  // spread, same length as y; empty: none
-    std::vector<bool> hollow = {};  // marks drawn as outlines, same length as y; empty: all filled
+    std::vector<bool> hollow = {};            // marks drawn as outlines, same length as y; empty: all filled
 };
 
 struct ChartSpec {
@@ -30,7 +30,7 @@ struct ChartSpec {
     bool log_x = false, log_y = false;
     std::vector<ChartSeries> series;
     double marker_x = std::numeric_limits<double>::quiet_NaN();  // where the viewed step is
-    QString empty_text;             // what will appear and how, while there is nothing to draw
+    QString empty_text;  // what will appear and how, while there is nothing to draw
 };
 
 struct AxisRange {
@@ -53,8 +53,8 @@ AxisRange y_range(const ChartSpec& spec);
 std::vector<int> thin_out(const ChartSeries& series, const AxisRange& range, bool log_x, bool log_y, int columns);
 
 // Indices of marks: like thin_out, with at most one mark per `spacing` columns and value rows of the same size.
-std::vector<int> thin_out_marks(const ChartSeries& series, const AxisRange& x, const AxisRange& y, bool log_x, bool log_y,
-                                int columns, int rows, double spacing);
+std::vector<int> thin_out_marks(const ChartSeries& series, const AxisRange& x, const AxisRange& y, bool log_x,
+                                bool log_y, int columns, int rows, double spacing);
 
 // Moves label centres apart so that each has `height` and all lie within [top, bottom]; keeps their order.
 std::vector<double> spread_labels(std::vector<double> centres, double height, double top, double bottom);

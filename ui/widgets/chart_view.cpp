@@ -26,7 +26,11 @@ constexpr double kMarkPixels = 6.0;
 // Roles that are too pale for text are labelled in ink.
 QColor label_color(Role role) {
     switch (role) {
-        case Role::K: case Role::V: case Role::Cached: case Role::Recompute: case Role::Generated: return theme().text(role);
+        case Role::K:
+        case Role::V:
+        case Role::Cached:
+        case Role::Recompute:
+        case Role::Generated: return theme().text(role);
         default: return theme().color(Role::QuietInk);
     }
 }
@@ -54,8 +58,10 @@ public:
     }
 
     // Returns the points that were handed to the library.
-    int draw(const ChartSpec& spec, const QSizeF& size, const std::function<void(const std::function<void(QCPPainter&)>&)>& with_painter) {
-        const int width = std::max(1, static_cast<int>(size.width())), height = std::max(1, static_cast<int>(size.height()));
+    int draw(const ChartSpec& spec, const QSizeF& size,
+             const std::function<void(const std::function<void(QCPPainter&)>&)>& with_painter) {
+        const int width = std::max(1, static_cast<int>(size.width())),
+                  height = std::max(1, static_cast<int>(size.height()));
         prepare(spec, width);
         const int points = fill(spec, width, height);
         with_painter([&](QCPPainter& painter) {
@@ -113,7 +119,8 @@ private:
             if (!s.label.isEmpty()) label_width = std::max(label_width, metrics.horizontalAdvance(s.label) + 12);
         const double strip = QFontMetricsF(theme().note()).height() + 6;
         label_width = std::min(label_width, width * 0.45);
-        plot_.axisRect()->setMargins(QMargins(0, static_cast<int>(strip), static_cast<int>(std::max(label_width, 10.0)), 0));
+        plot_.axisRect()->setMargins(
+            QMargins(0, static_cast<int>(strip), static_cast<int>(std::max(label_width, 10.0)), 0));
     }
 
     int fill(const ChartSpec& spec, int width, int height) {
@@ -226,7 +233,8 @@ private:
         painter.setFont(label_font());
         for (std::size_t i = 0; i < labelled.size(); ++i) {
             painter.setPen(label_color(labelled[i]->role));
-            painter.drawText(QPointF(rect.right() + 8, centres[i] + (metrics.ascent() - metrics.descent()) / 2), labelled[i]->label);
+            painter.drawText(QPointF(rect.right() + 8, centres[i] + (metrics.ascent() - metrics.descent()) / 2),
+                             labelled[i]->label);
         }
     }
 
@@ -316,7 +324,8 @@ void ChartView::draw_overlay(QPainter& painter) const {
 
 double ChartView::x_at(double pixel) const {
     const QRectF area = plot_area();
-    if (drawn_points_ == 0 || pixel < area.left() - 4 || pixel > area.right() + 4) return std::numeric_limits<double>::quiet_NaN();
+    if (drawn_points_ == 0 || pixel < area.left() - 4 || pixel > area.right() + 4)
+        return std::numeric_limits<double>::quiet_NaN();
     return plotter_->to_x(pixel);
 }
 

@@ -21,7 +21,7 @@ public:
     const ChartSpec& spec() const { return spec_; }
     // Text for the strip above the plot while the pointer is at x (in data units).
     void set_readout(std::function<QString(double x)> readout) { readout_ = std::move(readout); }
-    void set_marker(double x);       // the viewed step; NaN: none
+    void set_marker(double x);  // the viewed step; NaN: none
     void theme_changed();
 
     // Draws the chart into `area`, in the theme in force. Sizes of type are those of the theme, in units of the painter.

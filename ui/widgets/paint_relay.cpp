@@ -59,8 +59,12 @@ public:
         if (mode == PolylineMode) target_.drawPolyline(points, count);
         else target_.drawPolygon(points, count, mode == WindingMode ? Qt::WindingFill : Qt::OddEvenFill);
     }
-    void drawPixmap(const QRectF& to, const QPixmap& pixmap, const QRectF& from) override { target_.drawPixmap(to, pixmap, from); }
-    void drawTiledPixmap(const QRectF& to, const QPixmap& pixmap, const QPointF& at) override { target_.drawTiledPixmap(to, pixmap, at); }
+    void drawPixmap(const QRectF& to, const QPixmap& pixmap, const QRectF& from) override {
+        target_.drawPixmap(to, pixmap, from);
+    }
+    void drawTiledPixmap(const QRectF& to, const QPixmap& pixmap, const QPointF& at) override {
+        target_.drawTiledPixmap(to, pixmap, at);
+    }
     void drawImage(const QRectF& to, const QImage& image, const QRectF& from, Qt::ImageConversionFlags flags) override {
         target_.drawImage(to, image, from, flags);
     }
@@ -107,7 +111,10 @@ int PaintRelay::metric(PaintDeviceMetric metric) const {
         case PdmHeightMM: return static_cast<int>(std::lround(size_.height() * 25.4 / kDotsPerInch));
         case PdmNumColors: return 1 << 24;
         case PdmDepth: return 32;
-        case PdmDpiX: case PdmDpiY: case PdmPhysicalDpiX: case PdmPhysicalDpiY: return static_cast<int>(kDotsPerInch);
+        case PdmDpiX:
+        case PdmDpiY:
+        case PdmPhysicalDpiX:
+        case PdmPhysicalDpiY: return static_cast<int>(kDotsPerInch);
         case PdmDevicePixelRatio: return 1;
         case PdmDevicePixelRatioScaled: return static_cast<int>(QPaintDevice::devicePixelRatioFScale());
         default: return 0;

@@ -36,7 +36,8 @@ ChartSpec sweep_chart(const SweepResult& result, bool log_axes) {
     spec.y_title = Text::tr("ms per token");
     spec.log_x = spec.log_y = log_axes;
     bool several_formats = false;
-    for (const SweepRow& row : result.rows) several_formats = several_formats || row.kv_type != result.rows.front().kv_type;
+    for (const SweepRow& row : result.rows)
+        several_formats = several_formats || row.kv_type != result.rows.front().kv_type;
     std::vector<QString> names;
     std::map<QString, std::string> cache_of;
     for (const SweepRow& row : result.rows) {
@@ -72,7 +73,8 @@ ChartSpec sweep_chart(const SweepResult& result, bool log_axes) {
                 break;
             }
     }
-    spec.empty_text = Text::tr("Choose lengths and caches, then press Start: each length is measured several times, lanes in turn.");
+    spec.empty_text =
+        Text::tr("Choose lengths and caches, then press Start: each length is measured several times, lanes in turn.");
     return spec;
 }
 
@@ -82,8 +84,10 @@ QStringList sweep_fit_lines(const SweepResult& result) {
         const QString cache = QString::fromStdString(fit.cache);
         if (fit.fit.valid)
             lines << Text::tr("%1: time grows as length^%2 (residual %3) [derived]")
-                         .arg(cache, QString::number(fit.fit.exponent, 'f', 2), QString::number(fit.fit.residual, 'g', 2));
-        else if (!fit.fit.reason.empty()) lines << QStringLiteral("%1: %2").arg(cache, QString::fromStdString(fit.fit.reason));
+                         .arg(cache, QString::number(fit.fit.exponent, 'f', 2),
+                              QString::number(fit.fit.residual, 'g', 2));
+        else if (!fit.fit.reason.empty())
+            lines << QStringLiteral("%1: %2").arg(cache, QString::fromStdString(fit.fit.reason));
     }
     return lines;
 }

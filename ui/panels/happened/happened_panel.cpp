@@ -64,12 +64,14 @@ public:
         if (other_step) rest();
         slow_->setEnabled(step != nullptr);
         if (!step) {
-            sentences_->setText(tr("What a step reads, writes and saves is told here. Press Space to play, or the right arrow key for one step."));
+            sentences_->setText(
+                tr("What a step reads, writes and saves is told here. Press Space to play, or the right arrow key for "
+                   "one step."));
             moment_->clear();
             bars_->set_bars({}, QString());
             return;
         }
-        sentences_->setText(happened_sentences(*context_.recording, *step).join(QStringLiteral("\n")));
+        sentences_->setText(happened_sentences(*context_.recording, context_.step).join(QStringLiteral("\n")));
         if (walk_.empty()) moment_->setText(tr("Stages of the step: choose one, or watch them in slow motion."));
         bars_->set_bars(bars(*step), tr("Probabilities were not recorded for this step."));
         if (changes & ThemeChanged) chips_->update();
@@ -82,12 +84,18 @@ public:
         item.id = QStringLiteral("next-token");
         item.title = tr("Probabilities of the next token");
         item.preferred_mm = QSizeF(120, 70);
-        item.paint = [all = bars(*step)](QPainter& painter, const QRectF& area) { ProbabilityBars::paint(painter, area, all); };
+        item.paint = [all = bars(*step)](QPainter& painter, const QRectF& area) {
+            ProbabilityBars::paint(painter, area, all);
+        };
         const auto table = [this, step] {
-            ExportTable table{"probabilities of the next token, before temperature", {"rank", "token", "text", "probability", "chosen"}, {}};
+            ExportTable table{"probabilities of the next token, before temperature",
+                              {"rank", "token", "text", "probability", "chosen"},
+                              {}};
             for (std::size_t i = 0; i < step->top.size(); ++i)
-                table.rows.push_back({static_cast<std::int64_t>(i + 1), std::int64_t{step->top[i].token}, context_.recording->token_display(step->top[i].token),
-                                      static_cast<double>(step->top[i].probability), step->top[i].token == step->sampled_token});
+                table.rows.push_back({static_cast<std::int64_t>(i + 1), std::int64_t{step->top[i].token},
+                                      context_.recording->token_display(step->top[i].token),
+                                      static_cast<double>(step->top[i].probability),
+                                      step->top[i].token == step->sampled_token});
             return table;
         };
         item.csv = [this, table] { return to_csv(table(), context_.recording->facts()); };
@@ -97,14 +105,16 @@ public:
 
 private:
     std::shared_ptr<const StepFacts> facts() const {
-        if (!context_.recording || context_.step < 0 || context_.step >= context_.recording->step_count()) return nullptr;
+        if (!context_.recording || context_.step < 0 || context_.step >= context_.recording->step_count())
+            return nullptr;
         return context_.recording->step(context_.step);
     }
 
     std::vector<ProbabilityBar> bars(const StepFacts& step) const {
         std::vector<ProbabilityBar> all;
         for (const TokenProbability& one : step.top)
-            all.push_back({token_label(context_.recording->token_display(one.token), false).text, one.probability, one.token == step.sampled_token});
+            all.push_back({token_label(context_.recording->token_display(one.token), false).text, one.probability,
+                           one.token == step.sampled_token});
         return all;
     }
 
@@ -139,7 +149,8 @@ private:
         walk_ = stage_walk(context_.recording->facts(), *step);
         const int layer = context_.selection->effective().layer;
         for (std::size_t i = 0; i < walk_.size(); ++i)
-            if (static_cast<int>(walk_[i].stage) == stage && (walk_[i].layer < 0 || walk_[i].layer == layer)) return show_moment(static_cast<int>(i));
+            if (static_cast<int>(walk_[i].stage) == stage && (walk_[i].layer < 0 || walk_[i].layer == layer))
+                return show_moment(static_cast<int>(i));
         moment_->setText(tr("%1: not part of this step.").arg(walk_stage_name(static_cast<WalkStage>(stage))));
         chips_->set_lit(stage);
     }
@@ -172,6 +183,8 @@ private:
 
 }  // namespace
 
-Panel* create_happened_panel(const PanelContext& context, QWidget* parent) { return new HappenedPanel(context, parent); }
+Panel* create_happened_panel(const PanelContext& context, QWidget* parent) {
+    return new HappenedPanel(context, parent);
+}
 
 }  // namespace decodescope

@@ -53,7 +53,8 @@ public:
         context_ = context;
         model_.update(context.recording.get());
         if (changes & NewRecording) chosen_ = false;
-        if (!chosen_) (model_.cache_share() < kSmallShare && model_.size() > 0 ? cache_only_ : everything_)->setChecked(true);
+        if (!chosen_)
+            (model_.cache_share() < kSmallShare && model_.size() > 0 ? cache_only_ : everything_)->setChecked(true);
         if (changes & ThemeChanged) chart_->theme_changed();
         ChartSpec next = spec(cache_only_->isChecked());
         if (context.recording && context.step >= 0 && context.step + 1 < context.recording->step_count()) {
@@ -142,11 +143,15 @@ private:
     QString readout(double x) const {
         int best = -1;
         for (std::size_t i = 0; i < model_.size(); ++i)
-            if (best < 0 || std::abs(model_.length()[i] - x) < std::abs(model_.length()[static_cast<std::size_t>(best)] - x)) best = static_cast<int>(i);
+            if (best < 0 ||
+                std::abs(model_.length()[i] - x) < std::abs(model_.length()[static_cast<std::size_t>(best)] - x))
+                best = static_cast<int>(i);
         if (best < 0) return {};
         const auto i = static_cast<std::size_t>(best);
-        return tr("%1 tokens: KV used %2 of %3").arg(static_cast<int>(model_.length()[i]))
-            .arg(format_bytes(static_cast<std::int64_t>(model_.kv_used()[i])), format_bytes(static_cast<std::int64_t>(model_.kv_used()[i] + model_.kv_empty()[i])));
+        return tr("%1 tokens: KV used %2 of %3")
+            .arg(static_cast<int>(model_.length()[i]))
+            .arg(format_bytes(static_cast<std::int64_t>(model_.kv_used()[i])),
+                 format_bytes(static_cast<std::int64_t>(model_.kv_used()[i] + model_.kv_empty()[i])));
     }
 
     void show_words() {
@@ -154,7 +159,8 @@ private:
             words_->setText(tr("The formula with its numbers appears with the first step: press Space."));
             return;
         }
-        words_->setText(memory_words(context_.recording->facts(), *context_.recording->step(context_.step), theme().text(Role::QuietInk)));
+        words_->setText(memory_words(context_.recording->facts(), *context_.recording->step(context_.step),
+                                     theme().text(Role::QuietInk)));
     }
 
     MemoryModel model_;

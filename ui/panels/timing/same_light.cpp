@@ -16,8 +16,9 @@ QSize SameLight::sizeHint() const {
 
 void SameLight::set_state(SameAnswer state) {
     state_ = state;
-    const QString words = state == SameAnswer::Yes        ? tr("Same answer: both lanes choose the same tokens")
-                          : state == SameAnswer::No       ? tr("Different answer: the lanes choose different tokens")
+    const QString words = state == SameAnswer::Yes   ? tr("Same answer: both lanes choose the same tokens")
+                          : state == SameAnswer::Tie ? tr("Same answer up to rounding: two tokens were equally likely")
+                          : state == SameAnswer::No  ? tr("Different answer: the lanes choose different tokens")
                           : state == SameAnswer::ByDesign ? tr("Differs by design: this strategy forgets on purpose")
                                                           : tr("Same answer: not compared yet");
     setToolTip(words);
@@ -31,7 +32,7 @@ void SameLight::paintEvent(QPaintEvent*) {
     const double side = theme().grid() * 1.5;
     QRectF box(0, 0, side, side);
     box.moveCenter(QRectF(rect()).center());
-    if (state_ == SameAnswer::Yes) {  // a full disc
+    if (state_ == SameAnswer::Yes || state_ == SameAnswer::Tie) {  // a full disc
         painter.setPen(Qt::NoPen);
         painter.setBrush(theme().color(Role::Cached));
         painter.drawEllipse(box);

@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <map>
 
+#include "ui/viewmodels/engine_words.h"
 #include "ui/widgets/sweep_chart.h"
 
 namespace decodescope {
@@ -24,12 +25,20 @@ Result<std::vector<std::int64_t>> parse_lengths(const QString& text, std::int64_
     for (const QString& part : text.split(separators, Qt::SkipEmptyParts)) {
         bool ok = false;
         const qlonglong value = part.toLongLong(&ok);  // QString::toLongLong uses the C locale
-        if (!ok || value < 2) return make_error(ErrorKind::Argument, SweepPage::tr("\"%1\" is no length: whole numbers from 2 on.").arg(part).toStdString());
+        if (!ok || value < 2)
+            return make_error(ErrorKind::Argument,
+                              SweepPage::tr("\"%1\" is no length: whole numbers from 2 on.").arg(part).toStdString());
         if (context > 0 && value > context)
-            return make_error(ErrorKind::Argument, SweepPage::tr("Length %1 does not fit the model's context of %2 tokens.").arg(value).arg(context).toStdString());
+            return make_error(ErrorKind::Argument,
+                              SweepPage::tr("Length %1 does not fit the model's context of %2 tokens.")
+                                  .arg(value)
+                                  .arg(context)
+                                  .toStdString());
         lengths.push_back(value);
     }
-    if (lengths.empty()) return make_error(ErrorKind::Argument, SweepPage::tr("Name at least one length, for example 64, 128, 256.").toStdString());
+    if (lengths.empty())
+        return make_error(ErrorKind::Argument,
+                          SweepPage::tr("Name at least one length, for example 64, 128, 256.").toStdString());
     std::sort(lengths.begin(), lengths.end());
     lengths.erase(std::unique(lengths.begin(), lengths.end()), lengths.end());
     return lengths;
@@ -64,7 +73,7 @@ void SweepPage::build_form(QVBoxLayout& layout) {
     form->addWidget(lengths_, 1);
     for (const StrategyDescriptor& strategy : strategy_catalogue()) {
         auto* box = new QCheckBox(QString::fromStdString(strategy.id), this);
-        box->setToolTip(QString::fromStdString(strategy.explanation));
+        box->setToolTip(translated(strategy.explanation));
         box->setChecked(!strategy.lossy && (strategy.id == "recompute" || strategy.id == "preallocated"));
         caches_.emplace_back(strategy.id, box);
         form->addWidget(box);
@@ -104,7 +113,8 @@ Result<SweepRequest> SweepPage::request() const {
         if (!spec) return spec.error();
         request.caches.push_back(std::move(*spec));
     }
-    if (request.caches.empty()) return make_error(ErrorKind::Argument, tr("Choose at least one cache to measure.").toStdString());
+    if (request.caches.empty())
+        return make_error(ErrorKind::Argument, tr("Choose at least one cache to measure.").toStdString());
     request.kv_formats = {session_->settings().kv};
     request.repeats = repeats_->value();
     request.seed = session_->settings().sampler.seed;
@@ -175,10 +185,13 @@ void SweepPage::show_result(bool log_axes) {
         const std::int64_t length = lengths[static_cast<std::size_t>(r)];
         put(r, 0, QString::number(length));
         for (std::size_t c = 0; c < lanes.size(); ++c)
-            if (const auto cell = cells.find({length, lanes[c]}); cell != cells.end()) put(r, static_cast<int>(c) + 1, number(cell->second->median_ms));
+            if (const auto cell = cells.find({length, lanes[c]}); cell != cells.end())
+                put(r, static_cast<int>(c) + 1, number(cell->second->median_ms));
         for (const SpeedUp& speedup : result->speedup)
             if (speedup.length == length)
-                put(r, table_->columnCount() - 1, QStringLiteral("%1x (%2-%3)").arg(number(speedup.value), number(speedup.low), number(speedup.high)));
+                put(r, table_->columnCount() - 1,
+                    QStringLiteral("%1x (%2-%3)")
+                        .arg(number(speedup.value), number(speedup.low), number(speedup.high)));
     }
     table_->resizeColumnsToContents();
     if (session_->state() != SessionState::Measuring) {

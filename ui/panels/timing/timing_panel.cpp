@@ -53,7 +53,8 @@ public:
         }
         const StrategyDescriptor* strategy = nullptr;
         if (context.recording)
-            if (const auto spec = parse_cache_spec(context.recording->facts().cache_spec)) strategy = find_strategy(spec->id);
+            if (const auto spec = parse_cache_spec(context.recording->facts().cache_spec))
+                strategy = find_strategy(spec->id);
         model_.update(context.recording.get(), strategy != nullptr && strategy->lossy);
         if (changes & ThemeChanged) chart_->theme_changed();
         show_chart();
@@ -65,7 +66,8 @@ public:
         std::vector<ExportItem> items;
         if (context_.recording) {
             items.push_back(item(QStringLiteral("timing-per-token"), tr("Time per token against length"), false));
-            items.push_back(item(QStringLiteral("timing-cumulated"), tr("Time since the first step against length"), true));
+            items.push_back(
+                item(QStringLiteral("timing-cumulated"), tr("Time since the first step against length"), true));
         }
         for (ExportItem& sweep : sweep_->exports()) items.push_back(std::move(sweep));
         return items;
@@ -109,7 +111,8 @@ private:
         row->setContentsMargins(0, 0, 0, 0);
         row->setSpacing(4);
         per_token_ = make_button(tools, tr("per token"), tr("Time of each pass"), true);
-        cumulated_ = make_button(tools, tr("cumulated"), tr("Time since the first step: here recompute turns quadratic and worse"), true);
+        cumulated_ = make_button(tools, tr("cumulated"),
+                                 tr("Time since the first step: here recompute turns quadratic and worse"), true);
         log_ = make_button(tools, tr("log"), tr("Logarithmic axes: a power of the length is a straight line"), true);
         sweep_button_ = make_button(tools, tr("Sweep…"), tr("Measure chosen lengths and caches with repeats"), true);
         auto* export_button = make_button(tools, tr("Export"), tr("Save this chart or its data"), false);
@@ -129,8 +132,9 @@ private:
         connect(log_, &QToolButton::clicked, this, again);
         connect(sweep_button_, &QToolButton::clicked, this, again);
         connect(export_button, &QToolButton::clicked, this, [this] {
-            Q_EMIT export_requested(showing_sweep() ? QStringLiteral("timing-sweep")
-                                    : cumulated_->isChecked() ? QStringLiteral("timing-cumulated") : QStringLiteral("timing-per-token"));
+            Q_EMIT export_requested(showing_sweep()           ? QStringLiteral("timing-sweep")
+                                    : cumulated_->isChecked() ? QStringLiteral("timing-cumulated")
+                                                              : QStringLiteral("timing-per-token"));
         });
         return tools;
     }
@@ -143,9 +147,11 @@ private:
             point.position = std::clamp(static_cast<int>(std::lround(x)) - 1, 0, std::max(0, rows - 1));
             return point;
         };
-        connect(chart_, &ChartView::hovered, this, [this, point_at](double x) { context_.selection->hover(point_at(x)); });
+        connect(chart_, &ChartView::hovered, this,
+                [this, point_at](double x) { context_.selection->hover(point_at(x)); });
         connect(chart_, &ChartView::hover_ended, this, [this] { context_.selection->end_hover(); });
-        connect(chart_, &ChartView::clicked, this, [this, point_at](double x) { context_.selection->pin(point_at(x)); });
+        connect(chart_, &ChartView::clicked, this,
+                [this, point_at](double x) { context_.selection->pin(point_at(x)); });
     }
 
     // Values of the points nearest to a length.
@@ -153,13 +159,21 @@ private:
         const auto nearest = [x](const TimingLane& lane) -> int {
             int best = -1;
             for (std::size_t i = 0; i < lane.size(); ++i)
-                if (best < 0 || std::abs(lane.length[i] - x) < std::abs(lane.length[static_cast<std::size_t>(best)] - x)) best = static_cast<int>(i);
+                if (best < 0 ||
+                    std::abs(lane.length[i] - x) < std::abs(lane.length[static_cast<std::size_t>(best)] - x))
+                    best = static_cast<int>(i);
             return best;
         };
         const int c = nearest(model_.cached()), r = nearest(model_.recompute());
         QStringList parts;
-        if (c >= 0) parts << tr("%1 tokens: %2 %3").arg(static_cast<int>(model_.cached().length[c])).arg(main_label(), milliseconds(model_.cached().micros[c]));
-        if (r >= 0) parts << tr("%1 tokens: recompute %2").arg(static_cast<int>(model_.recompute().length[r])).arg(milliseconds(model_.recompute().micros[r]));
+        if (c >= 0)
+            parts << tr("%1 tokens: %2 %3")
+                         .arg(static_cast<int>(model_.cached().length[c]))
+                         .arg(main_label(), milliseconds(model_.cached().micros[c]));
+        if (r >= 0)
+            parts << tr("%1 tokens: recompute %2")
+                         .arg(static_cast<int>(model_.recompute().length[r]))
+                         .arg(milliseconds(model_.recompute().micros[r]));
         return parts.join(QStringLiteral("  ·  "));
     }
 
@@ -172,15 +186,22 @@ private:
         spec.y_title = cumulated ? tr("seconds") : tr("ms per token");
         spec.empty_text = tr("Step or play: each step adds a point for either lane.");
         const TimingSummary now = model_.summary(context_.step);
-        const auto add = [&](const TimingLane& lane, const std::vector<double>& expected, Role role, ChartSeries::Mark mark, const QString& label) {
+        const auto add = [&](const TimingLane& lane, const std::vector<double>& expected, Role role,
+                             ChartSeries::Mark mark, const QString& label) {
             const double unit = cumulated ? 1e-6 : 1e-3;
-            ChartSeries points{.label = label, .role = role, .mark = mark, .x = lane.length,
+            ChartSeries points{.label = label,
+                               .role = role,
+                               .mark = mark,
+                               .x = lane.length,
                                .y = scaled(cumulated ? TimingModel::cumulated(lane) : lane.micros, unit)};
             points.hollow = lane.captured;
             if (!expected.empty()) {
                 TimingLane curve = lane;
                 curve.micros = expected;
-                spec.series.push_back({.role = role, .line = true, .x = lane.length, .y = scaled(cumulated ? TimingModel::cumulated(curve) : expected, unit)});
+                spec.series.push_back({.role = role,
+                                       .line = true,
+                                       .x = lane.length,
+                                       .y = scaled(cumulated ? TimingModel::cumulated(curve) : expected, unit)});
             }
             if (lane.size() > 0) spec.series.push_back(std::move(points));
         };
@@ -191,7 +212,8 @@ private:
         add(model_.recompute(), model_.recompute_expected(), Role::Recompute, ChartSeries::Mark::Square,
             figure(tr("recompute"), now.recompute_micros, now.recompute_total_micros));
         add(model_.cached(), model_.cached_expected(), recomputes ? Role::Recompute : Role::Cached,
-            recomputes ? ChartSeries::Mark::Square : ChartSeries::Mark::Round, figure(main_label(), now.cached_micros, now.cached_total_micros));
+            recomputes ? ChartSeries::Mark::Square : ChartSeries::Mark::Round,
+            figure(main_label(), now.cached_micros, now.cached_total_micros));
         return spec;
     }
 
