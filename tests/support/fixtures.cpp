@@ -100,6 +100,7 @@ ReferenceValues load_reference(const std::string& file, const std::string& logit
             out.logits = elements<float>(tensor);
             out.vocabulary = entry.shape[1];
         }
+        if (entry.name == "attention_float64") out.attention_float64 = elements<float>(tensor);
         if (entry.name == "attention") {
             out.attention = elements<float>(tensor);
             out.layers = entry.shape[0];

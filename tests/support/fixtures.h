@@ -25,6 +25,7 @@ struct ReferenceValues {
     std::int64_t vocabulary = 0, layers = 0, heads = 0;
     std::vector<float> logits;              // [T, vocabulary]
     std::vector<float> attention;           // [layers, heads, T, T], 0 above the diagonal
+    std::vector<float> attention_float64;   // the same computed in float64; empty where not stored
     std::int64_t length() const { return static_cast<std::int64_t>(tokens.size()); }
 };
 // From tests/fixtures/FILE, e.g. "l3/reference.safetensors".
