@@ -110,10 +110,6 @@
             <translation>无缓存：每一步都重新计算全部 %1 个词元，什么都不保留</translation>
         </message>
         <message>
-            <source>grown by copying: %1 moved in this step, %2 in all · old and new together %3 [measured]</source>
-            <translation>靠复制增长：本步搬移 %1，累计 %2 · 新旧缓冲区合计 %3 [实测]</translation>
-        </message>
-        <message>
             <source>nothing copied in this step · %1 copied in all [measured]</source>
             <translation>本步没有复制 · 累计复制 %1 [实测]</translation>
         </message>
@@ -132,6 +128,10 @@
         <message>
             <source>all %1 tokens are kept</source>
             <translation>全部 %1 个词元都保留着</translation>
+        </message>
+        <message>
+            <source>%1 copied in this step, %2 in all · peak old + new %3 [measured]</source>
+            <translation>本步复制 %1，累计 %2 · 新旧合计峰值 %3 [实测]</translation>
         </message>
     </context>
     <context>
@@ -869,10 +869,6 @@
             <translation>在选定长度上测量</translation>
         </message>
         <message>
-            <source>seconds since the first step</source>
-            <translation>自第一步起的秒数</translation>
-        </message>
-        <message>
             <source>ms per token</source>
             <translation>毫秒 / 词元</translation>
         </message>
@@ -956,6 +952,18 @@
             <source>recompute</source>
             <translation>重算</translation>
         </message>
+        <message>
+            <source>since the first step</source>
+            <translation>自第一步起</translation>
+        </message>
+        <message>
+            <source>both lanes on the same tokens</source>
+            <translation>两路使用同样的词元</translation>
+        </message>
+        <message>
+            <source>tokens in the sequence; points measured (outlined: attention captured too), thin lines expected</source>
+            <translation>序列中的词元数；点为实测（空心：同时采集注意力），细线为预期</translation>
+        </message>
     </context>
     <context>
         <name>TimingText</name>
@@ -1002,10 +1010,6 @@
         <message>
             <source>total %1 against %2</source>
             <translation>总计 %1 对 %2</translation>
-        </message>
-        <message>
-            <source>outlined points: attention was captured too</source>
-            <translation>空心点：同时采集了注意力</translation>
         </message>
         <message>
             <source>same answer: yes up to rounding (%1); %2 times two tokens were equally likely</source>

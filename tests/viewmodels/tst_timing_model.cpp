@@ -105,11 +105,11 @@ private Q_SLOTS:
         const TimingSummary summary = model.summary(10);
         QCOMPARE(summary.same, SameAnswer::No);
         QCOMPARE(summary.same_tokens, 7);
-        QVERIFY(timing_sentence(summary, true, false).contains(QStringLiteral("no, 3 of 10 tokens differ")));
+        QVERIFY(timing_sentence(summary, true).contains(QStringLiteral("no, 3 of 10 tokens differ")));
         TimingModel lossy;
         lossy.update(recording.get(), true);
         QCOMPARE(lossy.summary(10).same, SameAnswer::ByDesign);
-        QVERIFY(timing_sentence(lossy.summary(10), true, false).contains(QStringLiteral("differs by design")));
+        QVERIFY(timing_sentence(lossy.summary(10), true).contains(QStringLiteral("differs by design")));
     }
 
     void no_gain_has_a_reason() {
@@ -119,7 +119,7 @@ private Q_SLOTS:
         const TimingSummary summary = model.summary(10);
         QVERIFY(summary.speedup < 1);
         QVERIFY(summary.no_gain != NoGain::None);
-        QVERIFY(timing_sentence(summary, true, false).startsWith(QStringLiteral("No gain")));
+        QVERIFY(timing_sentence(summary, true).startsWith(QStringLiteral("No gain")));
     }
 
     void sentence_has_the_figures() {
@@ -134,7 +134,7 @@ private Q_SLOTS:
         s.compared = s.same_tokens = 7;
         s.max_logit_diff = 4e-6;
         QCOMPARE(
-            timing_sentence(s, true, false),
+            timing_sentence(s, true),
             QStringLiteral("54x now · total 9.1 s against 0.25 s · same answer: yes (largest logit difference 4e-6)"));
     }
 

@@ -53,8 +53,9 @@ void CardHeader::fit() {
     const int fixed = title_->sizeHint().width() + tools + theme().grid() * 8;
     facts_->setVisible(!facts_text_.isEmpty() && fixed + metrics.horizontalAdvance(facts_text_) < width());
     const int room = width() - fixed - (facts_->isHidden() ? 0 : metrics.horizontalAdvance(facts_text_));
-    subtitle_->setText(room < theme().grid() * 6 ? QString()
-                                                 : metrics.elidedText(subtitle_text_, Qt::ElideRight, room));
+    const int wanted = metrics.horizontalAdvance(subtitle_text_);
+    subtitle_->setText(room * 5 < wanted * 3 ? QString()
+                                             : metrics.elidedText(subtitle_text_, Qt::ElideRight, room));
     subtitle_->setToolTip(subtitle_text_);
 }
 

@@ -2,6 +2,7 @@
 
 #include <QCloseEvent>
 #include <QFileInfo>
+#include <QPushButton>
 #include <QToolButton>
 #include <QVBoxLayout>
 
@@ -22,7 +23,9 @@ QString window_style() {
     const int grid = t.grid();
     return QStringLiteral(
                "#transport, #panel-ribbon { background: %1; border-bottom: 1px solid %2; }"
+               "#transport QPushButton { padding-left: %9px; padding-right: %9px; }"
                "#status-line { background: %1; border-top: 1px solid %2; }"
+               "QLabel[small=\"true\"] { font-size: %6px; }"
                "QToolButton[small=\"true\"] { padding: %3px %4px; min-height: %5px; font-size: %6px; }"
                "QToolButton[small=\"true\"]:focus { padding: %7px %8px; }")
         .arg(t.color(Role::Card).name(), t.color(Role::Line).name())
@@ -31,7 +34,8 @@ QString window_style() {
         .arg(grid * 2)
         .arg(t.note().pixelSize())
         .arg(std::max(0, grid / 4 - 1))
-        .arg(grid - 1);
+        .arg(grid - 1)
+        .arg(grid);
 }
 
 }  // namespace
@@ -41,6 +45,8 @@ MainWindow::MainWindow(SessionController* session, Selection* selection, Prefere
     : QWidget(parent), session_(session), selection_(selection), store_(store), preferences_(preferences) {
     setObjectName(QStringLiteral("window"));
     setAcceptDrops(true);
+    setFocusPolicy(Qt::ClickFocus);  // a click beside everything gives the keys back to the window
+    setFocus();
     build();
     connect_parts();
     theme_changed();
@@ -64,7 +70,8 @@ void MainWindow::build() {
     auto* strips = new QVBoxLayout(strips_);
     strips->setContentsMargins(0, 0, 0, 0);
     strips->setSpacing(0);
-    for (QWidget* band : {static_cast<QWidget*>(transport_), strips_}) band->setSizePolicy(QSizePolicy::Preferred, QSizePolicy::Fixed);
+    for (QWidget* band : {static_cast<QWidget*>(transport_), strips_})
+        band->setSizePolicy(QSizePolicy::Preferred, QSizePolicy::Fixed);
     message_ = new MessageBar(this);
     docks_ = new DockArea(this);
     status_ = new StatusLine(session_, this);

@@ -157,10 +157,9 @@ void TransportBar::build_end(QHBoxLayout& row) {
     race_->setAccessibleDescription(race_->toolTip());
     connect(race_, &ToggleSwitch::clicked, session_, &SessionController::set_race);
     row.addWidget(race_);
-    settings_ = new QToolButton(this);
-    settings_->setText(tr("Settings"));
+    settings_ = new QPushButton(tr("Settings"), this);
     settings_->setToolTip(tr("Sampler, seed, KV format, weights, threads, capture, length (Ctrl+,)"));
-    connect(settings_, &QToolButton::clicked, this, &TransportBar::settings_requested);
+    connect(settings_, &QPushButton::clicked, this, &TransportBar::settings_requested);
     row.addWidget(settings_);
     present_ = new QPushButton(tr("Present F11"), this);
     present_->setToolTip(tr("Large type and chosen panels, for a lecture hall (F11)"));

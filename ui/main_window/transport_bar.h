@@ -23,7 +23,7 @@ public:
     TransportBar(SessionController* session, SettingsDesk* desk, QWidget* parent = nullptr);
     void apply_theme();
     QToolButton* menu_button() const { return menu_; }
-    QToolButton* settings_button() const { return settings_; }
+    QPushButton* settings_button() const { return settings_; }
     QWidget* prompt_anchor() const;
 
 Q_SIGNALS:
@@ -51,7 +51,8 @@ private:
                 *present_ = nullptr;
     SpeedSlider* speed_ = nullptr;
     ToggleSwitch* race_ = nullptr;
-    QToolButton *settings_ = nullptr, *menu_ = nullptr;
+    QPushButton* settings_ = nullptr;
+    QToolButton* menu_ = nullptr;
     std::vector<QLabel*> notes_;
     std::vector<std::pair<QComboBox*, int>> widths_;
 };

@@ -75,7 +75,7 @@ QString no_gain(const TimingSummary& s) {
 QString milliseconds(double micros) { return three_digits(micros / 1e3) + QStringLiteral(" ms"); }
 QString seconds(double micros) { return three_digits(micros / 1e6) + QStringLiteral(" s"); }
 
-QString timing_sentence(const TimingSummary& s, bool race_enabled, bool captured) {
+QString timing_sentence(const TimingSummary& s, bool race_enabled) {
     const QString dot = QStringLiteral(" · ");
     QStringList parts;
     if (s.no_gain != NoGain::None) parts << no_gain(s);
@@ -91,7 +91,6 @@ QString timing_sentence(const TimingSummary& s, bool race_enabled, bool captured
         parts << total.arg(seconds(s.recompute_total_micros), seconds(s.cached_total_micros));
     }
     if (const QString same = same_answer(s); !same.isEmpty()) parts << same;
-    if (captured) parts << Text::tr("outlined points: attention was captured too");
     return parts.join(dot);
 }
 

@@ -22,6 +22,7 @@ namespace decodescope {
 namespace {
 
 constexpr double kMarkPixels = 6.0;
+constexpr double kMarkSpacing = 9.0;  // nearer marks would hide each other and the expected line
 
 // Roles that are too pale for text are labelled in ink.
 QColor label_color(Role role) {
@@ -62,7 +63,7 @@ public:
              const std::function<void(const std::function<void(QCPPainter&)>&)>& with_painter) {
         const int width = std::max(1, static_cast<int>(size.width())),
                   height = std::max(1, static_cast<int>(size.height()));
-        prepare(spec, width);
+        prepare(spec, width, height);
         const int points = fill(spec, width, height);
         with_painter([&](QCPPainter& painter) {
             plot_.toPainter(&painter, width, height);
@@ -78,7 +79,7 @@ public:
     double from_x(double x) const { return plot_.xAxis->coordToPixel(x); }
 
 private:
-    void style_axis(QCPAxis& axis, bool log, const AxisRange& range, bool grid) {
+    void style_axis(QCPAxis& axis, bool log, const AxisRange& range, bool grid, int ticks) {
         const QColor line = theme().color(Role::Line), quiet = theme().color(Role::QuietInk);
         axis.setScaleType(log ? QCPAxis::stLogarithmic : QCPAxis::stLinear);
         if (log != (ticker_is_log_[grid])) {
@@ -86,7 +87,7 @@ private:
             else axis.setTicker(QSharedPointer<QCPAxisTicker>::create());
             ticker_is_log_[grid] = log;
         }
-        axis.ticker()->setTickCount(grid ? 4 : 6);
+        axis.ticker()->setTickCount(ticks);
         axis.setNumberFormat(QStringLiteral("g"));
         axis.setNumberPrecision(6);
         axis.setRange(range.lower, range.upper);
@@ -106,12 +107,14 @@ private:
         axis.grid()->setSubGridVisible(false);
     }
 
-    void prepare(const ChartSpec& spec, int width) {
+    void prepare(const ChartSpec& spec, int width, int height) {
         plot_.clearPlottables();
         x_ = x_range(spec);
         y_ = y_range(spec);
-        style_axis(*plot_.xAxis, spec.log_x, x_, false);
-        style_axis(*plot_.yAxis, spec.log_y, y_, true);
+        // Numbers of an axis never touch each other: fewer of them where room is short.
+        const double type = QFontMetricsF(theme().note()).height();
+        style_axis(*plot_.xAxis, spec.log_x, x_, false, std::clamp(static_cast<int>(width / (type * 6)), 2, 7));
+        style_axis(*plot_.yAxis, spec.log_y, y_, true, std::clamp(static_cast<int>(height / (type * 3.4)), 1, 5));
         plot_.xAxis->setLabel(spec.x_title);
         const QFontMetricsF metrics(label_font());
         double label_width = 0;
@@ -173,9 +176,9 @@ private:
     }
 
     int add_marks(const ChartSeries& s, const ChartSpec& spec, int width, int height) {
-        const auto indices = thin_out_marks(s, x_, y_, spec.log_x, spec.log_y, width, height, 2.0);
-        const double density = static_cast<double>(indices.size()) / std::max(1, width);
-        const double size = kMarkPixels * theme().type_scale() * std::clamp(1.15 - 1.6 * density, 0.45, 1.0);
+        const auto indices =
+            thin_out_marks(s, x_, y_, spec.log_x, spec.log_y, width, height, kMarkSpacing * theme().type_scale());
+        const double size = kMarkPixels * theme().type_scale();
         std::vector<int> solid, hollow;
         for (int i : indices) (i < static_cast<int>(s.hollow.size()) && s.hollow[i] ? hollow : solid).push_back(i);
         const QColor color = theme().color(s.role);
@@ -214,27 +217,44 @@ private:
         painter.drawText(QPointF(0, QFontMetricsF(theme().note()).ascent() + 1), spec.y_title);
     }
 
-    void draw_labels(QCPPainter& painter, const ChartSpec& spec) {
-        const QFontMetricsF metrics(label_font());
-        std::vector<double> centres;
-        std::vector<const ChartSeries*> labelled;
+    struct Label {
+        const ChartSeries* series;
+        double centre;
+        double importance;  // in pixels: thickness of an area; lines are more important than any area
+    };
+
+    std::vector<Label> labels(const ChartSpec& spec) const {
+        std::vector<Label> all;
         for (const ChartSeries& s : spec.series) {
             if (s.label.isEmpty()) continue;
             for (int i = static_cast<int>(std::min(s.x.size(), s.y.size())) - 1; i >= 0; --i) {
                 if (!drawable(s.x[i], spec.log_x) || !drawable(s.y[i], spec.log_y)) continue;
-                const double base = i < static_cast<int>(s.base.size()) ? s.base[i] : 0;
-                centres.push_back(plot_.yAxis->coordToPixel(s.fill ? (s.y[i] + base) / 2 : s.y[i]));
-                labelled.push_back(&s);
+                const double top = plot_.yAxis->coordToPixel(s.y[i]);
+                const double bottom =
+                    s.fill ? plot_.yAxis->coordToPixel(i < static_cast<int>(s.base.size()) ? s.base[i] : 0) : top;
+                all.push_back({&s, (top + bottom) / 2, s.fill ? bottom - top : 1e9});
                 break;
             }
         }
+        return all;
+    }
+
+    // At the right ends; the least important drop out when there is no room for all.
+    void draw_labels(QCPPainter& painter, const ChartSpec& spec) {
+        const QFontMetricsF metrics(label_font());
         const QRectF rect = area();
+        std::vector<Label> shown = labels(spec);
+        while (shown.size() > 1 && static_cast<double>(shown.size()) * metrics.height() > rect.height() + 12)
+            shown.erase(std::min_element(shown.begin(), shown.end(),
+                                         [](const Label& a, const Label& b) { return a.importance < b.importance; }));
+        std::vector<double> centres;
+        for (const Label& label : shown) centres.push_back(label.centre);
         centres = spread_labels(centres, metrics.height(), rect.top() - 8, rect.bottom() + 8);
         painter.setFont(label_font());
-        for (std::size_t i = 0; i < labelled.size(); ++i) {
-            painter.setPen(label_color(labelled[i]->role));
+        for (std::size_t i = 0; i < shown.size(); ++i) {
+            painter.setPen(label_color(shown[i].series->role));
             painter.drawText(QPointF(rect.right() + 8, centres[i] + (metrics.ascent() - metrics.descent()) / 2),
-                             labelled[i]->label);
+                             shown[i].series->label);
         }
     }
 

@@ -31,6 +31,7 @@ public:
         chart_->setAccessibleName(tr("Bytes by purpose over the run"));
         words_ = new QLabel;
         words_->setWordWrap(true);
+    words_->setProperty("small", true);
         words_->setAlignment(Qt::AlignTop | Qt::AlignLeft);
         words_->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
         words_->setAccessibleName(tr("Formula and counted bytes"));

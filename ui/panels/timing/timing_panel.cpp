@@ -7,6 +7,7 @@
 #include <QStackedWidget>
 #include <QToolButton>
 #include <QVBoxLayout>
+#include <algorithm>
 #include <cmath>
 
 #include "ui/panels/timing/same_light.h"
@@ -42,7 +43,7 @@ public:
     QWidget* header_tools() override { return tools_; }
     QString subtitle() const override {
         if (showing_sweep()) return tr("measured at chosen lengths");
-        return cumulated_->isChecked() ? tr("seconds since the first step") : tr("ms per token");
+        return cumulated_->isChecked() ? tr("since the first step") : tr("both lanes on the same tokens");
     }
 
     void present(const PanelContext& context, unsigned changes) override {
@@ -182,7 +183,11 @@ private:
     ChartSpec spec(bool cumulated, bool log) const {
         ChartSpec spec;
         spec.log_x = spec.log_y = log;
-        spec.x_title = tr("tokens in the sequence; points measured, thin lines expected");
+        const auto& captured = model_.cached().captured;
+        const bool marked = std::find(captured.begin(), captured.end(), true) != captured.end();
+        spec.x_title =
+            marked ? tr("tokens in the sequence; points measured (outlined: attention captured too), thin lines expected")
+                   : tr("tokens in the sequence; points measured, thin lines expected");
         spec.y_title = cumulated ? tr("seconds") : tr("ms per token");
         spec.empty_text = tr("Step or play: each step adds a point for either lane.");
         const TimingSummary now = model_.summary(context_.step);
@@ -229,9 +234,7 @@ private:
     void show_sentence() {
         const TimingSummary now = model_.summary(context_.step);
         const bool race = context_.session == nullptr || context_.session->race_enabled() || now.compared > 0;
-        bool captured = false;
-        for (bool one : model_.cached().captured) captured = captured || one;
-        sentence_->setText(timing_sentence(now, race, captured));
+        sentence_->setText(timing_sentence(now, race));
         light_->set_state(now.same);
     }
 
