@@ -108,8 +108,11 @@ private:
             const std::int64_t end = std::min(j + kBlockEntries, count_);
             if (!context_.stop.begin(2 * stacked_ * (end - j) * d)) return false;
             convert(view_.k, j, end, stored_);
-            cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, static_cast<int>(stacked_), static_cast<int>(end - j), d,
-                        op_.scale, queries_, d, stored_, d, 0.0f, scores_ + j, static_cast<int>(count_));
+            if (context_.own_products)
+                context_.kernels.product(queries_, d, stacked_, stored_, d, end - j, d, false, scores_ + j, count_);
+            else
+                cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, static_cast<int>(stacked_), static_cast<int>(end - j), d,
+                            1.0f, queries_, d, stored_, d, 0.0f, scores_ + j, static_cast<int>(count_));
         }
         return true;
     }
@@ -118,6 +121,7 @@ private:
     void mask(std::int64_t m) {
         float* line = score_line(m);
         const RowVisibility& row = visibility(m);
+        context_.kernels.scale(line, op_.scale, count_);
         for (std::int64_t j = common_; j < count_; ++j)
             if (!visible(row, positions_[j])) line[j] = -std::numeric_limits<float>::infinity();
         const SoftmaxPart part = context_.kernels.softmax_part(line, count_);
@@ -132,8 +136,11 @@ private:
             const std::int64_t end = std::min(j + kBlockEntries, common_);
             if (!context_.stop.begin(2 * stacked_ * (end - j) * d)) return false;
             convert(view_.v, j, end, stored_);
-            cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, static_cast<int>(stacked_), d, static_cast<int>(end - j),
-                        1.0f, scores_ + j, static_cast<int>(count_), stored_, d, 1.0f, sums_, d);
+            if (context_.own_products)
+                context_.kernels.mix_rows(scores_ + j, count_, stacked_, stored_, end - j, d, sums_);
+            else
+                cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, static_cast<int>(stacked_), d, static_cast<int>(end - j),
+                            1.0f, scores_ + j, static_cast<int>(count_), stored_, d, 1.0f, sums_, d);
         }
         return true;
     }

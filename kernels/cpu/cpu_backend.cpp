@@ -27,8 +27,8 @@ constexpr int kMostThreads = 1024;
 
 class CpuBackend final : public Backend {
 public:
-    CpuBackend(const CpuBackendOptions& options, const CpuKernelTable& kernels, int threads)
-        : kernels_(kernels), memory_({options.memory_limit_bytes, options.fail_allocation}), on_tile_(options.on_tile),
+    CpuBackend(const CpuBackendOptions& options, const CpuKernelTable& kernels, int threads, bool own_products)
+        : kernels_(kernels), own_products_(own_products), memory_({options.memory_limit_bytes, options.fail_allocation}), on_tile_(options.on_tile),
           pool_(threads) {
         info_.id = "cpu";
         info_.threads = pool_.threads();
@@ -65,6 +65,7 @@ private:
     Status grow(BufferPtr& buffer, std::int64_t floats);
 
     const CpuKernelTable& kernels_;
+    bool own_products_;
     HostMemory memory_;
     BackendInfo info_;
     std::function<void(std::int64_t)> on_tile_;
@@ -211,7 +212,7 @@ Status CpuBackend::run(CompiledStep& compiled, const StepInputs& inputs, StepOut
     DS_RETURN_IF_ERROR(prepare(*step, inputs));
     outputs.stage_micros.clear();
     StopCheck check(std::move(stop), on_tile_);
-    const StepContext context{*step, inputs, kernels_, pool_.threads(), outputs.logits.data(), check};
+    const StepContext context{*step, inputs, kernels_, pool_.threads(), own_products_, outputs.logits.data(), check};
     StepRunner runner(context, step->profile_ ? &outputs.stage_micros : nullptr);
     pool_.run(runner);
     outputs.micros = std::chrono::duration<double, std::micro>(Clock::now() - start).count();
@@ -226,7 +227,23 @@ const CpuKernelTable* find_kernels(const std::string& name) {
     return found == tables.end() ? nullptr : &*found;
 }
 
+// Whether OpenBLAS has code as wide as our vectors for this processor. Where ours are no wider than 128 bits it always has.
+bool openblas_is_native(const CpuKernelTable& kernels) {
+    if (kernels.name != "AVX2" && kernels.name != "AVX3") return true;
+    const std::string core = openblas_core();
+    for (const char* wide : {"SkylakeX", "Cooperlake", "SapphireRapids", "Sapphirerapids"})
+        if (core == wide) return true;
+    return kernels.name == "AVX2" && (core == "Haswell" || core == "Zen");
+}
+
+bool use_own_products(const CpuBackendOptions& options, const CpuKernelTable& kernels) {
+    if (options.batched_products == BatchedProducts::Automatic) return !openblas_is_native(kernels);
+    return options.batched_products == BatchedProducts::Own;
+}
+
 }  // namespace
+
+std::string openblas_core() { return openblas_get_corename(); }
 
 std::vector<std::string> cpu_instruction_sets() {
     std::vector<std::string> names;
@@ -246,7 +263,8 @@ Result<std::unique_ptr<Backend>> make_cpu_backend(const CpuBackendOptions& optio
     // Tiles run on our own threads: a second pool behind the products would fight for the same cores.
     openblas_set_num_threads(1);
     return std::unique_ptr<Backend>(
-        std::make_unique<CpuBackend>(options, *kernels, options.threads == 0 ? cores : options.threads));
+        std::make_unique<CpuBackend>(options, *kernels, options.threads == 0 ? cores : options.threads,
+                                     use_own_products(options, *kernels)));
 }
 
 }  // namespace decodescope

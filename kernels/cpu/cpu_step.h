@@ -71,6 +71,7 @@ struct StepContext {
     const StepInputs& inputs;
     const CpuKernelTable& kernels;
     int threads = 1;
+    bool own_products = false;  // products of many rows by our kernel instead of sgemm
     float* logits = nullptr;  // the caller's memory
     StopCheck& stop;
 

@@ -41,6 +41,14 @@ struct CpuKernelTable {
                                 std::int64_t last);
     ByType<LinearRows> linear_rows{};
 
+    // out[r, o] (+)= x[r] . w[o] over `length` inputs, many rows, weights in f32. `add`: onto what is in out.
+    void (*product)(const float* x, std::int64_t x_stride, std::int64_t rows, const float* w, std::int64_t w_stride,
+                    std::int64_t outputs, std::int64_t length, bool add, float* out, std::int64_t out_stride) = nullptr;
+
+    // out[r] += sum_e weights[r, e] * values[e] for many rows. values: [count, head_dim] in f32, out: [rows, head_dim].
+    void (*mix_rows)(const float* weights, std::int64_t weights_stride, std::int64_t rows, const float* values, std::int64_t count,
+                     std::int64_t head_dim, float* out) = nullptr;
+
     // out[e] = scale * (q . key e) for count keys of length head_dim.
     using Scores = void (*)(const float* q, std::int64_t head_dim, const KvRows& keys, std::int64_t count, float scale,
                             float* out);
@@ -80,6 +88,7 @@ const std::vector<CpuKernelTable>& cpu_kernel_tables();
 
 // Parts of a table, one per source file below simd/; false when the target was not compiled.
 bool fill_linear_kernels(std::int64_t target, CpuKernelTable& table);
+bool fill_product_kernels(std::int64_t target, CpuKernelTable& table);
 bool fill_attention_kernels(std::int64_t target, CpuKernelTable& table);
 bool fill_row_kernels(std::int64_t target, CpuKernelTable& table);
 

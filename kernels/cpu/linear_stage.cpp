@@ -9,7 +9,8 @@ namespace {
 
 constexpr std::int64_t kStreamBytes = 96 * 1024;          // weights read per piece of a few-row product
 constexpr std::int64_t kBlockOutputs = 128;               // outputs of one tile of a many-row product
-constexpr std::int64_t kTileRows = 256;                   // rows of one tile, at most
+constexpr std::int64_t kTileRows = 256;                   // rows of one tile; sgemm packs, so that few rows would be slow
+constexpr std::int64_t kOwnTileRows = 96;                 // the own kernel packs nothing
 constexpr std::int64_t kTileFlops = 40 * 1000 * 1000;     // at most, between two stop checks: under 5 ms at 10 GFLOP/s
 
 struct Tiling {
@@ -40,7 +41,7 @@ Tiling few_row_tiling(const StepContext& context, const OpDesc& op, std::size_t 
 Tiling many_row_tiling(const StepContext& context, const OpDesc& op, std::int64_t rows, std::int64_t blocks) {
     Tiling tiling;
     tiling.outputs = kBlockOutputs;
-    tiling.tile_rows = kTileRows;
+    tiling.tile_rows = context.own_products ? kOwnTileRows : kTileRows;
     const std::int64_t tiles = divide_up(rows, tiling.tile_rows);
     const std::int64_t wanted = std::min(tiles, divide_up(4 * context.threads, blocks));
     tiling.group_rows = divide_up(tiles, wanted) * tiling.tile_rows;
@@ -136,11 +137,16 @@ bool run_tile(const StepContext& context, const OpDesc& op, const Chunk& chunk, 
               std::int64_t row_end) {
     const std::int64_t outputs = chunk.last_output - chunk.first_output, width = op.in_width;
     float* out = context.row(op.out, row) + chunk.first_output;
-    const std::int64_t pieces = divide_up(2 * kTileRows * kBlockOutputs * width, kTileFlops);
+    const std::int64_t pieces = divide_up(2 * chunk.tile_rows * kBlockOutputs * width, kTileFlops);
     const std::int64_t piece = divide_up(divide_up(width, pieces), 16) * 16;
     for (std::int64_t k = 0; k < width; k += piece) {
         const std::int64_t length = std::min(piece, width - k);
         if (!context.stop.begin(2 * (row_end - row) * outputs * length)) return false;
+        if (context.own_products) {
+            context.kernels.product(context.row(op.in0, row) + k, width, row_end - row, weights + k, width, outputs, length, k > 0,
+                                    out, op.out_width);
+            continue;
+        }
         cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, static_cast<int>(row_end - row), static_cast<int>(outputs),
                     static_cast<int>(length), 1.0f, context.row(op.in0, row) + k, static_cast<int>(width), weights + k,
                     static_cast<int>(width), k == 0 ? 0.0f : 1.0f, out, static_cast<int>(op.out_width));

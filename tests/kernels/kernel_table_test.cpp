@@ -88,6 +88,25 @@ TEST_P(KernelTable, ProductsStayInside) {
         }
 }
 
+TEST_P(KernelTable, ManyRowProductsStayInside) {
+    for (const int rows : {1, 2, 5, 6, 7, 13})
+        for (const int length : {1, 3, 16, 21, 40})
+            for (const int outputs : {1, 3, 4, 9, 33}) {
+                Arena arena(rows * outputs);
+                const std::vector<float> x(static_cast<std::size_t>(rows * length), 2.0f), w(static_cast<std::size_t>(outputs * length), 0.25f);
+                table().product(x.data(), length, rows, w.data(), length, outputs, length, false, arena.target(), outputs);
+                table().product(x.data(), length, rows, w.data(), length, outputs, length, true, arena.target(), outputs);
+                arena.expect_guards("product");
+                for (int i = 0; i < rows * outputs; ++i) EXPECT_EQ(arena.target()[i], static_cast<float>(length));
+                // Here `outputs` is the width of a value and `length` the number of entries.
+                Arena mixed(rows * outputs);
+                std::fill(mixed.target(), mixed.target() + rows * outputs, 1.0f);
+                table().mix_rows(x.data(), length, rows, w.data(), length, outputs, mixed.target());
+                mixed.expect_guards("mix_rows");
+                for (int i = 0; i < rows * outputs; ++i) EXPECT_EQ(mixed.target()[i], 1.0f + 0.5f * static_cast<float>(length));
+            }
+}
+
 // An output is the same bits whatever range it is computed in and however many rows go along.
 TEST_P(KernelTable, ProductsDoNotDependOnTheirNeighbours) {
     test::Random random(3);

@@ -102,6 +102,21 @@ std::vector<ModelCase> model_cases() {
     return cases;
 }
 
+// A cache in 16 bits turns differences of one rounding into steps of its own, so its tolerance is wider.
+void compare(const CpuBackendOptions& options, const ModelCase& model, const ProgramBuilder& builder,
+             const std::vector<float>& expected) {
+    auto cpu = make_cpu_backend(options);
+    ASSERT_TRUE(cpu.ok());
+    const bool exact = model.cache.k_type == ElementType::F32 && model.cache.v_type == ElementType::F32;
+    for (const std::vector<int>& chunks : {std::vector<int>{kTokens}, {1}, {2}, {3}, {5}, {9, 1, 4, 16, 1}}) {
+        Loaded loaded = load(**cpu, builder, model.shape, model.cache, model.type);
+        ASSERT_NE(loaded.step, nullptr);
+        EXPECT_LE(test::relative_difference(feed(**cpu, loaded, chunks, model.shape.vocabulary), expected),
+                  exact ? kTolerance : 1e-3)
+            << "chunks of " << chunks.front();
+    }
+}
+
 class WholeModel : public testing::TestWithParam<std::tuple<ModelCase, std::string>> {};
 
 TEST_P(WholeModel, EqualsReferenceAtOnceAndInChunks) {
@@ -115,16 +130,9 @@ TEST_P(WholeModel, EqualsReferenceAtOnceAndInChunks) {
     CpuBackendOptions options;
     options.threads = 2;
     options.instruction_set = instruction_set;
-    auto cpu = make_cpu_backend(options);
-    ASSERT_TRUE(cpu.ok());
-    for (const std::vector<int>& chunks : {std::vector<int>{kTokens}, {1}, {2}, {3}, {5}, {9, 1, 4, 16, 1}}) {
-        Loaded loaded = load(**cpu, builder, model.shape, model.cache, model.type);
-        ASSERT_NE(loaded.step, nullptr);
-        // A cache in 16 bits turns differences of one rounding into steps of its own, so its tolerance is wider.
-        const bool exact = model.cache.k_type == ElementType::F32 && model.cache.v_type == ElementType::F32;
-        EXPECT_LE(test::relative_difference(feed(**cpu, loaded, chunks, model.shape.vocabulary), expected),
-                  exact ? kTolerance : 1e-3)
-            << "chunks of " << chunks.front();
+    for (const BatchedProducts products : {BatchedProducts::OpenBlas, BatchedProducts::Own}) {
+        options.batched_products = products;
+        compare(options, model, builder, expected);
     }
 }
 
