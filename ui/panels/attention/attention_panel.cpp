@@ -101,7 +101,7 @@ public:
         ExportItem map;
         map.id = QStringLiteral("attention-map");
         map.title = head < 0 ? tr("Attention of layer %1, mean over heads").arg(layer) : tr("Attention of layer %1, head %2").arg(layer).arg(head);
-        map.paint = [this](QPainter& painter, const QRectF& area) { map_->paint_whole(painter, area, 2.0); };
+        map.paint = [this](QPainter& painter, const QRectF& area) { map_->paint_whole(painter, area); };
         map.csv = [recording, layer, head, rows] { return attention_map_csv(*recording, layer, head, rows); };
         map.json = [recording, layer, head, rows] { return attention_map_json(*recording, layer, head, rows); };
         map.preferred_mm = QSizeF(160, 120);

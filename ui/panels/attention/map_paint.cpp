@@ -92,6 +92,28 @@ QPixmap MapView::draw_cells(const HeatmapLayout& layout, double device_ratio) co
     return pixmap;
 }
 
+// The same for a page of any size: every cell a rectangle, or, where there are too many, one pixel per cell.
+void MapView::paint_cells(QPainter& painter, const HeatmapLayout& layout) const {
+    constexpr int kMostRectangles = 256;  // per side
+    const double device_ratio = layout.rows > kMostRectangles ? 8 : 1;
+    const HeatmapPicture picture = paint_view(pyramid_, layout, device_ratio, palette_);
+    if (picture.image.isNull()) return;
+    painter.save();
+    painter.setRenderHint(QPainter::Antialiasing, false);
+    if (picture.image.height() > kMostRectangles || picture.level > 0) {
+        painter.setRenderHint(QPainter::SmoothPixmapTransform, false);
+        painter.drawImage(picture.target, picture.image);
+    } else {
+        const QRgb card = theme().color(Role::Card).rgb();
+        const double gap = layout.cell >= 7 ? 1 : 0;
+        for (int y = 0; y < picture.image.height(); ++y)
+            for (int x = 0; x < picture.image.width(); ++x)
+                if (picture.image.pixel(x, y) != card)
+                    painter.fillRect(layout.cell_rect(y, x).adjusted(0, 0, -gap, -gap), QColor::fromRgb(picture.image.pixel(x, y)));
+    }
+    painter.restore();
+}
+
 void MapView::paintEvent(QPaintEvent* event) {
     QPainter painter(this);
     painter.fillRect(event->rect(), theme().color(Role::Card));
@@ -118,7 +140,7 @@ void MapView::paintEvent(QPaintEvent* event) {
     if (focus_visible(this)) paint_focus(painter, QRectF(rect()));
 }
 
-void MapView::paint_whole(QPainter& painter, const QRectF& area, double device_ratio) {
+void MapView::paint_whole(QPainter& painter, const QRectF& area) {
     std::int64_t budget = std::int64_t{1} << 40;
     pyramid_.advance(budget);
     const bool fitted = fitted_;
@@ -127,8 +149,8 @@ void MapView::paint_whole(QPainter& painter, const QRectF& area, double device_r
     fitted_ = fitted;
     HeatmapLayout layout = layout_;
     layout.area = frame.map;
-    layout.fit(48, device_ratio);
-    painter.drawPixmap(layout.area.topLeft(), draw_cells(layout, device_ratio));
+    layout.fit(48, 1);
+    paint_cells(painter, layout);
     paint_evicted(painter, layout);
     paint_rows_not_captured(painter, layout);
     paint_outline(painter, layout);

@@ -58,6 +58,13 @@ void MapView::present(const PanelContext& context, unsigned changes) {
     track_.update(context_.recording.get());
     view_ = viewed_step(context_.recording.get(), context_.step);
     refresh();
+    if ((changes & SelectionMoved) && !selection_->hovering()) describe();
+}
+
+// What a screen reader says of the pinned cell.
+void MapView::describe() {
+    const auto cell = selection_->position_pinned() ? shown_cell() : std::nullopt;
+    setAccessibleDescription(cell ? facts_of(*cell).join(QStringLiteral(", ")) : tr("Arrow keys move the pinned cell, plus and minus zoom, 0 fits, Esc clears"));
 }
 
 void MapView::refresh() {

@@ -26,7 +26,7 @@ public:
     void zoom_by(double factor);
     void fit();
     // The whole map with labels and scale, for exports.
-    void paint_whole(QPainter& painter, const QRectF& area, double device_ratio);
+    void paint_whole(QPainter& painter, const QRectF& area);
     QSize sizeHint() const override { return {420, 330}; }
     QSize minimumSizeHint() const override { return {170, 130}; }
 
@@ -55,6 +55,8 @@ private:
     void lay_out();
     void make_palette();
     QPixmap draw_cells(const HeatmapLayout& layout, double device_ratio) const;
+    void paint_cells(QPainter& painter, const HeatmapLayout& layout) const;
+    void describe();
     QString label_of(int row) const;
 
     void paint_rows_not_captured(QPainter& painter, const HeatmapLayout& layout) const;

@@ -38,7 +38,11 @@ void CacheView::paintEvent(QPaintEvent* event) {
         if (focus_visible(this)) paint_focus(painter, QRectF(rect()));
         return;
     }
-    paint_lanes(painter, layout_, frame_, devicePixelRatioF());
+    painter.save();
+    painter.setClipRect(frame_.lanes, Qt::IntersectClip);
+    painter.drawImage(frame_.lanes.topLeft(), make_lanes(layout_, frame_.lanes, devicePixelRatioF()));
+    painter.restore();
+    paint_lane_marks(painter, layout_, frame_);
     paint_selection(painter, layout_);
     if (fading_ && fade_.elapsed() < kFadeMillis) {
         const auto span = extent(layout_, track_.position_of(view_.first_new), filled());
@@ -52,14 +56,16 @@ void CacheView::paintEvent(QPaintEvent* event) {
     if (focus_visible(this)) paint_focus(painter, QRectF(rect()));
 }
 
-void CacheView::paint_map(QPainter& painter, const QRectF& area, double device_ratio) {
+void CacheView::paint_map(QPainter& painter, const QRectF& area) {
+    if (!view_.facts) return;
     const Frame frame = frame_for(area);
     CacheMapLayout layout;
     const bool fitted = fitted_;
     fitted_ = true;
-    lay_out(layout, frame.lanes, device_ratio);
+    lay_out(layout, frame.lanes, 1);
     fitted_ = fitted;
-    paint_lanes(painter, layout, frame, device_ratio);
+    paint_lanes(painter, layout, frame);
+    paint_lane_marks(painter, layout, frame);
     paint_sentence(painter, frame.sentence);
     paint_legend_line(painter, frame.legend);
 }
@@ -101,10 +107,22 @@ QImage CacheView::make_lanes(const CacheMapLayout& layout, const QRectF& lanes, 
     return image;
 }
 
-void CacheView::paint_lanes(QPainter& painter, const CacheMapLayout& layout, const Frame& frame, double device_ratio) {
+// The same as rectangles, sharp at any size of a page.
+void CacheView::paint_lanes(QPainter& painter, const CacheMapLayout& layout, const Frame& frame) const {
+    painter.save();
+    painter.setRenderHint(QPainter::Antialiasing, false);
+    painter.setClipRect(frame.lanes, Qt::IntersectClip);
+    for (int lane = 0; lane < 2 * layout.layers(); ++lane) {
+        const QRectF rect = layout.lane_rect(lane / 2, lane % 2);
+        for (const CacheColumn& column : layout.columns())
+            painter.fillRect(QRectF(column.x, rect.top(), column.width - (column.merged ? 0 : 1), rect.height()), QColor::fromRgb(cell_color(lane / 2, lane % 2, column)));
+    }
+    painter.restore();
+}
+
+void CacheView::paint_lane_marks(QPainter& painter, const CacheMapLayout& layout, const Frame& frame) const {
     painter.save();
     painter.setClipRect(frame.lanes.adjusted(-3, -3, 3, 3), Qt::IntersectClip);
-    painter.drawImage(frame.lanes.topLeft(), make_lanes(layout, frame.lanes, device_ratio));
     if (evictions_) paint_evicted(painter, layout);
     paint_just_written(painter, layout);
     painter.restore();

@@ -66,6 +66,7 @@ public:
         view_->present(context, changes);
         // The numbers belong to the pinned cell; they go when it is cleared or the run is another one.
         if (replaced || ((changes & SelectionMoved) && !context.selection->position_pinned())) cell_->hide();
+        else if ((changes & SelectionMoved) && !cell_->isHidden() && !context.selection->hovering()) follow_pin();
         if (facts_line() != shown_facts_) {
             shown_facts_ = facts_line();
             Q_EMIT header_changed();
@@ -77,7 +78,7 @@ public:
         ExportItem item;
         item.id = QStringLiteral("cache-map");
         item.title = tr("KV cache: layers and positions");
-        item.paint = [this](QPainter& painter, const QRectF& area) { view_->paint_map(painter, area, 2.0); };
+        item.paint = [this](QPainter& painter, const QRectF& area) { view_->paint_map(painter, area); };
         const RecordingPtr recording = context_.recording;
         const int step = context_.step;
         item.csv = [recording, step] { return to_csv(cache_table(*recording, step), recording->facts()); };
@@ -89,13 +90,20 @@ protected:
     void resizeEvent(QResizeEvent*) override { cell_->set_available_height(std::max(60, height() * 11 / 20)); }
 
 private:
+    // The pin went elsewhere, perhaps in another panel: the numbers go with it.
+    void follow_pin() {
+        const SelectionPoint& pinned = context_.selection->pinned();
+        const int position = view_->position_of(pinned.position);
+        if (position < 0 || cell_->shows(pinned.layer, position) || context_.session == nullptr) return;
+        if (context_.session->can(SessionAction::Inspect)) context_.session->inspect(pinned.layer, position);
+        else cell_->hide();
+    }
+
     void show_cell(const InspectedCell& cell) {
         QString token;
         int kv_head = 0;
         if (context_.recording) {
-            TokenTrack track;
-            track.update(context_.recording.get());
-            const int row = track.row_of(cell.position);
+            const int row = view_->row_of(cell.position);
             if (row >= 0) token = token_label(context_.recording->row_display(row), context_.recording->row(row).special).spoken;
             const ModelConfig& config = context_.recording->facts().config;
             if (config.kv_heads > 0) kv_head = context_.selection->pinned().head / std::max<int>(1, static_cast<int>(config.heads / config.kv_heads));

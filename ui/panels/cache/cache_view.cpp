@@ -136,7 +136,16 @@ void CacheView::present(const PanelContext& context, unsigned changes) {
     evictions_ = view_.facts && !recomputes() && view_.facts->kv.tokens_stored < view_.facts->kv.tokens_seen;
     start_fade(replaced ? changes | NewRecording : changes);
     place();
+    if ((changes & SelectionMoved) && !selection_->hovering()) describe();
     update();
+}
+
+// What a screen reader says of the pinned cell.
+void CacheView::describe() {
+    const SelectionPoint& pinned = selection_->pinned();
+    const int position = track_.position_of(pinned.position);
+    if (!view_.facts || position < 0) return setAccessibleDescription(tr("Arrow keys move the pinned cell, Enter shows its numbers, plus and minus zoom, 0 fits, Esc clears"));
+    setAccessibleDescription(facts_of({pinned.layer, 0, position}).join(QStringLiteral(", ")));
 }
 
 void CacheView::start_fade(unsigned changes) {

@@ -22,10 +22,12 @@ public:
     void present(const PanelContext& context, unsigned changes);
     const CacheStory& story() const { return story_; }
     const ViewedStep& view() const { return view_; }
+    int row_of(int position) const { return track_.row_of(position); }
+    int position_of(int row) const { return track_.position_of(row); }
     void zoom_by(double factor);
     void fit();
     // Everything but what follows the pointer; used for exports too.
-    void paint_map(QPainter& painter, const QRectF& area, double device_ratio);
+    void paint_map(QPainter& painter, const QRectF& area);
 
     QSize minimumSizeHint() const override;
 
@@ -56,11 +58,13 @@ private:
     void place();
     void keep_newest_in_view();
     void start_fade(unsigned changes);
+    void describe();
 
     // Pieces of the picture.
     QImage make_lanes(const CacheMapLayout& layout, const QRectF& lanes, double device_ratio) const;
     QRgb cell_color(int layer, int lane, const CacheColumn& column) const;
-    void paint_lanes(QPainter& painter, const CacheMapLayout& layout, const Frame& frame, double device_ratio);
+    void paint_lanes(QPainter& painter, const CacheMapLayout& layout, const Frame& frame) const;
+    void paint_lane_marks(QPainter& painter, const CacheMapLayout& layout, const Frame& frame) const;
     void paint_labels(QPainter& painter, const CacheMapLayout& layout, const Frame& frame) const;
     void paint_axis(QPainter& painter, const CacheMapLayout& layout, const Frame& frame) const;
     void paint_evicted(QPainter& painter, const CacheMapLayout& layout) const;
