@@ -186,7 +186,7 @@ void RibbonView::paint_captions(QPainter& painter) const {
         // A caption stays in view while its group is.
         const double x = std::max({left, 0.0, free_from});
         const double room = std::max(right, left + text_width(t.note(), text)) - x;
-        if (room < 40) continue;
+        if (room < text_width(t.note(), text)) continue;
         paint_text(painter, QRectF(x, caption_top_, room + 1, text_height(t.note())), Qt::AlignLeft | Qt::AlignVCenter, text, t.note(), t.color(Role::QuietInk));
         free_from = x + std::min(room, text_width(t.note(), text)) + t.grid();
     }
