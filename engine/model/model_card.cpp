@@ -71,13 +71,19 @@ Result<std::vector<PromptPreset>> read_presets(const std::string& folder) {
     if (!list) return list.error();
     std::vector<PromptPreset> out;
     for (const JsonValue& item : *list) {
-        out.push_back({text_of(item, "id"), text_of(item, "language"), text_of(item, "title"), text_of(item, "text"),
+        out.push_back({text_of(item, "id"), text_of(item, "lang"), text_of(item, "title"), text_of(item, "text"),
                        text_of(item, "what")});
         if (out.back().id.empty() || out.back().text.empty())
             return make_error(ErrorKind::Model,
                               fmt::format("presets.json of {} has a preset without id or text.", folder));
     }
-    return out;
+    return out.empty() ? general_presets() : out;
+}
+
+// Beginnings that say something to any model that has read stories, for models that bring none of their own.
+std::vector<PromptPreset> general_presets() {
+    return {{"story", "en", "Once upon a time", "Once upon a time there was a", "The cache gains one row per layer with every token."},
+            {"story-zh", "zh_CN", "从前", "从前有一个", "每生成一个词元，每一层的缓存就多一行。"}};
 }
 
 }  // namespace decodescope

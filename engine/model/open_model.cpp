@@ -68,6 +68,7 @@ Result<ModelPtr> open_synthetic(const std::string& spec, const OpenOptions& opti
     model->meaningless_text = true;
     model->tokenizer = std::make_shared<SyllableTokenizer>(static_cast<std::int32_t>(config->vocabulary));
     model->sampled_vocabulary = config->vocabulary;
+    model->presets = general_presets();
     auto set = synthetic_weights(*config, progress, stop);
     if (!set) return set.error();
     DS_RETURN_IF_ERROR(take_weights(*model, *set));
