@@ -98,8 +98,7 @@ private Q_SLOTS:
 
     // UI-01: closing while something runs, at any moment, ends the engine's thread and leaves no model behind.
     void closing_at_random_moments() {
-        auto* random = QRandomGenerator::global();
-        random->seed(7);
+        QRandomGenerator random(7);
         for (int round = 0; round < 20; ++round) {
             std::shared_ptr<FakeControls> controls;
             {
@@ -110,7 +109,7 @@ private Q_SLOTS:
                 opening.settings.prompt = QStringLiteral("hello");
                 opening.tokens_per_second = 0;
                 f.shell->open(opening);
-                QTest::qWait(static_cast<int>(random->bounded(30)));
+                QTest::qWait(static_cast<int>(random.bounded(30)));
                 f.window()->close();
                 if (round % 2 == 0) QTest::qWait(1);
             }

@@ -3,13 +3,13 @@
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/cpu/simd/attention_kernels.cpp"
-#include "hwy/foreach_target.h"  // IWYU pragma: keep
-#include "hwy/highway.h"
+#include <hwy/foreach_target.h>  // IWYU pragma: keep
+#include <hwy/highway.h>
 
 #include <cmath>
 #include <limits>
 
-#include "hwy/contrib/math/math-inl.h"
+#include <hwy/contrib/math/math-inl.h>
 #include "kernels/cpu/kernel_table.h"
 #include "kernels/cpu/simd/common-inl.h"
 
@@ -37,7 +37,8 @@ void ScoresOf(const float* q, std::int64_t head_dim, const Rows& keys, std::int6
     const std::int64_t part = count / 4;
     HWY_ALIGN float sums[4];
     for (std::int64_t e = 0; e < part; ++e) {
-        DotPairs(keys.At(e), keys.At(e + part), keys.At(e + 2 * part), keys.At(e + 3 * part), q, q, q, q, head_dim, sums);
+        DotPairs(keys.At(e), keys.At(e + part), keys.At(e + 2 * part), keys.At(e + 3 * part), q, q, q, q, head_dim,
+                 sums);
         for (int s = 0; s < 4; ++s) out[e + s * part] = sums[s] * scale;
     }
     for (std::int64_t e = 4 * part; e < count; ++e) {

@@ -9,7 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "hwy/highway.h"
+#include <hwy/highway.h>
 #include "kernels/api/half.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -84,7 +84,8 @@ HWY_INLINE void StoreBlockSum(D d, V v, float* out) {
 }
 #endif
 
-// out[0..3] = the sums of the lanes of four vectors. Each sum is formed in the same order, whatever the other three are.
+// out[0..3] = the sums of the lanes of four vectors. Each sum is formed in the same order, whatever the other three
+// are.
 HWY_INLINE void StoreSums(DF d, VF v0, VF v1, VF v2, VF v3, float* out) {
 #if HWY_TARGET == HWY_SCALAR
     out[0] = hn::GetLane(v0);

@@ -4,8 +4,8 @@
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/cpu/simd/product_kernels.cpp"
-#include "hwy/foreach_target.h"  // IWYU pragma: keep
-#include "hwy/highway.h"
+#include <hwy/foreach_target.h>  // IWYU pragma: keep
+#include <hwy/highway.h>
 
 #include <algorithm>
 
@@ -77,8 +77,8 @@ HWY_INLINE void TileSums(const Operands& p, std::int64_t length, float* HWY_REST
 }
 
 // At the edges the last row or output is computed again and not kept.
-void Product(const float* x, std::int64_t x_stride, std::int64_t rows, const float* w, std::int64_t w_stride, std::int64_t outputs,
-             std::int64_t length, bool add, float* out, std::int64_t out_stride) {
+void Product(const float* x, std::int64_t x_stride, std::int64_t rows, const float* w, std::int64_t w_stride,
+             std::int64_t outputs, std::int64_t length, bool add, float* out, std::int64_t out_stride) {
     HWY_ALIGN float sums[kTileRows * 4];
     Operands p{};
     for (std::int64_t row = 0; row < rows; row += kTileRows) {
@@ -90,7 +90,8 @@ void Product(const float* x, std::int64_t x_stride, std::int64_t rows, const flo
             const std::int64_t output_count = std::min<std::int64_t>(4, outputs - output);
             for (std::int64_t r = 0; r < row_count; ++r) {
                 float* line = out + (row + r) * out_stride + output;
-                for (std::int64_t o = 0; o < output_count; ++o) line[o] = add ? line[o] + sums[r * 4 + o] : sums[r * 4 + o];
+                for (std::int64_t o = 0; o < output_count; ++o)
+                    line[o] = add ? line[o] + sums[r * 4 + o] : sums[r * 4 + o];
             }
         }
     }
@@ -124,7 +125,8 @@ struct MixSums {
 
 // out[r] += sum_e weights[r][e] * values[e] in kVectors vectors, for kMixRows rows. Rows may be the same one again.
 template <int kVectors>
-HWY_INLINE void MixTile(const float* const* weights, const float* values, std::int64_t head_dim, std::int64_t count, float* const* out) {
+HWY_INLINE void MixTile(const float* const* weights, const float* values, std::int64_t head_dim, std::int64_t count,
+                        float* const* out) {
     const DF d;
     MixSums<kVectors> r0, r1, r2, r3, r4, r5;
     r0.Load(d, out[0]), r1.Load(d, out[1]), r2.Load(d, out[2]);
@@ -146,8 +148,8 @@ HWY_INLINE void MixTile(const float* const* weights, const float* values, std::i
     if constexpr (kMixRows > 3) r3.Store(d, out[3]), r4.Store(d, out[4]), r5.Store(d, out[5]);
 }
 
-void MixRows(const float* weights, std::int64_t weights_stride, std::int64_t rows, const float* values, std::int64_t count,
-             std::int64_t head_dim, float* out) {
+void MixRows(const float* weights, std::int64_t weights_stride, std::int64_t rows, const float* values,
+             std::int64_t count, std::int64_t head_dim, float* out) {
     const std::int64_t lanes = static_cast<std::int64_t>(hn::Lanes(DF()));
     const float* w[6];
     float* to[6];

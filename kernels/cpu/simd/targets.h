@@ -1,5 +1,5 @@
-// Which instruction sets are compiled. Between SSE4 and none there is too little to gain, and scalable vectors cannot be
-// members of arrays; a plain one-lane fallback runs everywhere.
+// Which instruction sets are compiled. Between SSE4 and none there is too little to gain, and scalable vectors cannot
+// be members of arrays; a plain one-lane fallback runs everywhere.
 #pragma once
 
 #define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV)
