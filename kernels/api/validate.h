@@ -1,5 +1,6 @@
-// What every backend refuses before it computes anything: a program that contradicts itself, weights that do not fit the
-// program, a step with values out of range. One set of rules, so that no backend reads where another would have refused.
+// What every backend refuses before it computes anything: a program that contradicts itself, weights that do not fit
+// the program, a step with values out of range. One set of rules, so that no backend reads where another would have
+// refused.
 #pragma once
 
 #include <algorithm>
@@ -41,10 +42,12 @@ inline Status check_op_heads(const OpDesc& op, const StepProgram& program) {
             return bad_step(op_text(op) + " rotates " + std::to_string(op.rope.rotary_dim) + " of " +
                             std::to_string(op.head_dim) + " dimensions; an even number up to the head size is needed.");
         if (op.in_width % op.head_dim != 0 || op.in_width != op.out_width)
-            return bad_step(op_text(op) + " has width " + std::to_string(op.in_width) + ", not a multiple of the head size.");
+            return bad_step(op_text(op) + " has width " + std::to_string(op.in_width) +
+                            ", not a multiple of the head size.");
         return {};
     }
-    if (!index_fits(op.layer, static_cast<std::size_t>(program.layers))) return bad_step(op_text(op) + " has no layer.");
+    if (!index_fits(op.layer, static_cast<std::size_t>(program.layers)))
+        return bad_step(op_text(op) + " has no layer.");
     if (op.kv_heads <= 0) return bad_step(op_text(op) + " has no key-value heads.");
     if (op.kind == OpKind::Attention && (op.heads <= 0 || op.heads % op.kv_heads != 0))
         return bad_step(op_text(op) + " has " + std::to_string(op.heads) + " query heads, not a multiple of " +
@@ -109,8 +112,8 @@ inline Status check_matrix(const OpDesc& op, const WeightTensor& tensor, std::in
     if (rows_fit && tensor.columns == columns) return {};
     const std::string wanted_rows = rows < 0 ? std::string("any") : std::to_string(rows);
     return make_error(ErrorKind::Model, "The tensor \"" + tensor.name + "\" is " + std::to_string(tensor.rows) + " x " +
-                                            std::to_string(tensor.columns) + "; " + op_text(op) + " needs " + wanted_rows +
-                                            " x " + std::to_string(columns) + ".");
+                                            std::to_string(tensor.columns) + "; " + op_text(op) + " needs " +
+                                            wanted_rows + " x " + std::to_string(columns) + ".");
 }
 
 }  // namespace detail
@@ -198,8 +201,8 @@ inline Status check_rows(const StepProgram& program, const StepInputs& inputs, c
     std::int32_t previous = -1;
     for (std::int32_t row : inputs.logits_rows) {
         if (row <= previous || row >= rows)
-            return bad_step("Row " + std::to_string(row) + " is not an ascending row of a step of " + std::to_string(rows) +
-                            " tokens.");
+            return bad_step("Row " + std::to_string(row) + " is not an ascending row of a step of " +
+                            std::to_string(rows) + " tokens.");
         previous = row;
     }
     if (static_cast<std::int64_t>(outputs.logits.size()) != selected * program.vocabulary)
@@ -209,11 +212,12 @@ inline Status check_rows(const StepProgram& program, const StepInputs& inputs, c
 }
 
 inline Status check_table(const EntryTable& table, std::int32_t new_rows) {
-    if (table.count < 0 || table.log2_page < 0 || table.log2_page > 30) return bad_step("A cache has a broken entry table.");
+    if (table.count < 0 || table.log2_page < 0 || table.log2_page > 30)
+        return bad_step("A cache has a broken entry table.");
     if (table.store_entries == nullptr) {
         if (table.count < new_rows)
-            return bad_step("A cache of " + std::to_string(table.count) + " entries cannot hold " + std::to_string(new_rows) +
-                            " new rows.");
+            return bad_step("A cache of " + std::to_string(table.count) + " entries cannot hold " +
+                            std::to_string(new_rows) + " new rows.");
     } else {
         std::vector<bool> taken(static_cast<std::size_t>(table.count), false);
         for (std::int32_t i = 0; i < new_rows; ++i) {
@@ -227,10 +231,11 @@ inline Status check_table(const EntryTable& table, std::int32_t new_rows) {
         }
     }
     if (table.pages != nullptr) {
-        const std::int64_t pages = (static_cast<std::int64_t>(table.count) + (std::int64_t{1} << table.log2_page) - 1) >>
-                                   table.log2_page;
+        const std::int64_t pages =
+            (static_cast<std::int64_t>(table.count) + (std::int64_t{1} << table.log2_page) - 1) >> table.log2_page;
         for (std::int64_t p = 0; p < pages; ++p)
-            if (table.pages[p] < 0) return bad_step("A cache page has the number " + std::to_string(table.pages[p]) + ".");
+            if (table.pages[p] < 0)
+                return bad_step("A cache page has the number " + std::to_string(table.pages[p]) + ".");
     }
     return {};
 }
@@ -272,14 +277,15 @@ inline Status check_sequences(const StepProgram& program, const StepInputs& inpu
 inline Status check_capture(const StepProgram& program, const StepInputs& inputs) {
     if (inputs.attention_out.empty()) return {};
     if (inputs.attention_out.size() != static_cast<std::size_t>(program.layers))
-        return bad_step("Attention was asked of " + std::to_string(inputs.attention_out.size()) + " layers; the model has " +
-                        std::to_string(program.layers) + ".");
+        return bad_step("Attention was asked of " + std::to_string(inputs.attention_out.size()) +
+                        " layers; the model has " + std::to_string(program.layers) + ".");
     for (std::size_t layer = 0; layer < inputs.attention_out.size(); ++layer) {
         if (inputs.attention_out[layer] == nullptr) continue;
         for (const SequenceRows& sequence : inputs.sequences)
             if (sequence.views[layer].table.count > inputs.attention_stride)
-                return bad_step("The room for attention is " + std::to_string(inputs.attention_stride) + " wide; the cache has " +
-                                std::to_string(sequence.views[layer].table.count) + " entries.");
+                return bad_step("The room for attention is " + std::to_string(inputs.attention_stride) +
+                                " wide; the cache has " + std::to_string(sequence.views[layer].table.count) +
+                                " entries.");
     }
     return {};
 }

@@ -111,8 +111,9 @@ private:
             if (context_.own_products)
                 context_.kernels.product(queries_, d, stacked_, stored_, d, end - j, d, false, scores_ + j, count_);
             else
-                cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, static_cast<int>(stacked_), static_cast<int>(end - j), d,
-                            1.0f, queries_, d, stored_, d, 0.0f, scores_ + j, static_cast<int>(count_));
+                cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, static_cast<int>(stacked_),
+                            static_cast<int>(end - j), d, 1.0f, queries_, d, stored_, d, 0.0f, scores_ + j,
+                            static_cast<int>(count_));
         }
         return true;
     }
@@ -139,8 +140,9 @@ private:
             if (context_.own_products)
                 context_.kernels.mix_rows(scores_ + j, count_, stacked_, stored_, end - j, d, sums_);
             else
-                cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, static_cast<int>(stacked_), d, static_cast<int>(end - j),
-                            1.0f, scores_ + j, static_cast<int>(count_), stored_, d, 1.0f, sums_, d);
+                cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, static_cast<int>(stacked_), d,
+                            static_cast<int>(end - j), 1.0f, scores_ + j, static_cast<int>(count_), stored_, d, 1.0f,
+                            sums_, d);
         }
         return true;
     }
@@ -189,10 +191,12 @@ std::int64_t attention_block_rows(const OpDesc& op) {
     return std::clamp<std::int64_t>(48 / group, 8, 32);
 }
 
-std::int64_t attention_block_floats(const OpDesc& op, std::int64_t entries) { return BlockLayout(op, entries).floats(); }
+std::int64_t attention_block_floats(const OpDesc& op, std::int64_t entries) {
+    return BlockLayout(op, entries).floats();
+}
 
-void run_attention_block(const StepContext& context, const OpDesc& op, const SequenceRows& sequence, std::int64_t kv_head,
-                         std::int64_t first_row, std::int64_t last_row, float* scratch) {
+void run_attention_block(const StepContext& context, const OpDesc& op, const SequenceRows& sequence,
+                         std::int64_t kv_head, std::int64_t first_row, std::int64_t last_row, float* scratch) {
     Block(context, op, sequence, kv_head, first_row, last_row, scratch).run();
 }
 

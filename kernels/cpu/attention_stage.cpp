@@ -39,7 +39,8 @@ struct Partial {
 
 std::int64_t partial_stride(const OpDesc& op) { return (op.head_dim + 2 + 15) / 16 * 16; }
 
-Partial partial_of(const StepContext& context, const OpDesc& op, std::int64_t row, std::int64_t head, std::int64_t range) {
+Partial partial_of(const StepContext& context, const OpDesc& op, std::int64_t row, std::int64_t head,
+                   std::int64_t range) {
     const std::int64_t index = (row * op.heads + head) * most_ranges(op, context.inputs) + range;
     return {reinterpret_cast<float*>(context.step.partials_->data()) + index * partial_stride(op)};
 }
@@ -53,12 +54,14 @@ struct Seen {
     std::int32_t entry(std::int32_t i) const { return list != nullptr ? list[i] : first + i; }
 };
 
-Seen find_seen(const EntryTable& table, const RowVisibility& row, std::int32_t begin, std::int32_t end, std::int32_t* list) {
+Seen find_seen(const EntryTable& table, const RowVisibility& row, std::int32_t begin, std::int32_t end,
+               std::int32_t* list) {
     if (table.positions == nullptr) {
         const std::int32_t last = std::min<std::int64_t>(end, static_cast<std::int64_t>(row.position) + 1);
         const std::int32_t window = std::max(begin, row.window_first);
         if (window <= begin || row.sink_end >= window) return {std::max(0, last - begin), begin, nullptr};
-        if (row.sink_end <= begin) return last > window ? Seen{last - window, window, nullptr} : Seen{0, begin, nullptr};
+        if (row.sink_end <= begin)
+            return last > window ? Seen{last - window, window, nullptr} : Seen{0, begin, nullptr};
     }
     Seen seen{0, 0, list};
     for (std::int32_t e = begin; e < end; ++e)
@@ -67,7 +70,8 @@ Seen find_seen(const EntryTable& table, const RowVisibility& row, std::int32_t b
 }
 
 // Rows of one side for the entries that are seen. `offsets` is filled when they do not follow one another in memory.
-KvRows seen_rows(const KvSide& side, const EntryTable& table, std::int64_t head, const Seen& seen, std::int64_t* offsets) {
+KvRows seen_rows(const KvSide& side, const EntryTable& table, std::int64_t head, const Seen& seen,
+                 std::int64_t* offsets) {
     const auto bytes = static_cast<std::int64_t>(element_bytes(side.type));
     KvRows rows;
     rows.base = side.data + head * side.head_stride * bytes;
@@ -83,7 +87,8 @@ KvRows seen_rows(const KvSide& side, const EntryTable& table, std::int64_t head,
 }
 
 // Sets entries begin .. end - 1 of a captured line to the weights times `factor`, 0 where not seen.
-void write_weights(const float* weights, const Seen& seen, float factor, float* line, std::int64_t begin, std::int64_t end) {
+void write_weights(const float* weights, const Seen& seen, float factor, float* line, std::int64_t begin,
+                   std::int64_t end) {
     if (seen.list == nullptr) {
         std::fill(line + begin, line + seen.first, 0.0f);
         for (std::int32_t i = 0; i < seen.count; ++i) line[seen.first + i] = weights[i] * factor;
@@ -102,8 +107,10 @@ struct RangeScratch {
     float* scores;
 
     explicit RangeScratch(float* floats)
-        : k_offsets(reinterpret_cast<std::int64_t*>(floats)), v_offsets(k_offsets + kRangeEntries),
-          list(reinterpret_cast<std::int32_t*>(v_offsets + kRangeEntries)), scores(reinterpret_cast<float*>(list + kRangeEntries)) {}
+        : k_offsets(reinterpret_cast<std::int64_t*>(floats)),
+          v_offsets(k_offsets + kRangeEntries),
+          list(reinterpret_cast<std::int32_t*>(v_offsets + kRangeEntries)),
+          scores(reinterpret_cast<float*>(list + kRangeEntries)) {}
     static constexpr std::int64_t floats() { return 6 * kRangeEntries; }
 };
 
@@ -113,14 +120,16 @@ void run_range(const StepContext& context, const OpDesc& op, const KvView& view,
     const EntryTable& table = view.table;
     const auto begin = static_cast<std::int32_t>(range * kRangeEntries);
     const auto end = static_cast<std::int32_t>(std::min<std::int64_t>(begin + kRangeEntries, table.count));
-    const Seen seen = find_seen(table, context.inputs.visibility[static_cast<std::size_t>(row)], begin, end, scratch.list);
+    const Seen seen =
+        find_seen(table, context.inputs.visibility[static_cast<std::size_t>(row)], begin, end, scratch.list);
     const KvRows keys = seen_rows(view.k, table, kv_head, seen, scratch.k_offsets);
     const KvRows values = seen_rows(view.v, table, kv_head, seen, scratch.v_offsets);
     const std::int64_t line_end = range + 1 == ranges ? context.inputs.attention_stride : end;
     const std::int64_t group = op.heads / op.kv_heads;
     for (std::int64_t head = kv_head * group; head < (kv_head + 1) * group; ++head) {
         const float* q = context.row(op.in0, row) + head * op.head_dim;
-        context.kernels.scores[static_cast<std::size_t>(view.k.type)](q, op.head_dim, keys, seen.count, op.scale, scratch.scores);
+        context.kernels.scores[static_cast<std::size_t>(view.k.type)](q, op.head_dim, keys, seen.count, op.scale,
+                                                                      scratch.scores);
         const SoftmaxPart part = context.kernels.softmax_part(scratch.scores, seen.count);
         const auto mix = context.kernels.mix[static_cast<std::size_t>(view.v.type)];
         float* line = capture_line(context.inputs, op, row, head);
@@ -141,7 +150,8 @@ void run_range(const StepContext& context, const OpDesc& op, const KvView& view,
 }
 
 // Puts the ranges of one row and head together, in order.
-void combine_head(const StepContext& context, const OpDesc& op, const KvView& view, std::int64_t row, std::int64_t head) {
+void combine_head(const StepContext& context, const OpDesc& op, const KvView& view, std::int64_t row,
+                  std::int64_t head) {
     const std::int64_t ranges = ranges_of(view);
     float largest = -std::numeric_limits<float>::infinity();
     for (std::int64_t range = 0; range < ranges; ++range)
@@ -168,7 +178,9 @@ void combine_head(const StepContext& context, const OpDesc& op, const KvView& vi
     }
 }
 
-bool is_captured(const StepContext& context, const OpDesc& op) { return capture_line(context.inputs, op, 0, 0) != nullptr; }
+bool is_captured(const StepContext& context, const OpDesc& op) {
+    return capture_line(context.inputs, op, 0, 0) != nullptr;
+}
 
 }  // namespace
 
@@ -190,7 +202,8 @@ AttentionNeeds attention_needs(const OpDesc& op, const StepInputs& inputs) {
 
 std::int64_t attention_chunks(const StepContext& context, const PlannedStage& stage) {
     std::int64_t sum = 0;
-    for (const SequenceRows& sequence : context.inputs.sequences) sum += pieces_of(context.op(stage.ops.front()), sequence);
+    for (const SequenceRows& sequence : context.inputs.sequences)
+        sum += pieces_of(context.op(stage.ops.front()), sequence);
     return sum;
 }
 
@@ -210,7 +223,8 @@ void run_attention_chunk(const StepContext& context, const PlannedStage& stage, 
         return;
     }
     const std::int64_t ranges = ranges_of(view);
-    const std::int64_t range = chunk % ranges, kv_head = chunk / ranges % op.kv_heads, row = chunk / ranges / op.kv_heads;
+    const std::int64_t range = chunk % ranges, kv_head = chunk / ranges % op.kv_heads,
+                       row = chunk / ranges / op.kv_heads;
     if (!context.stop.begin(4 * kRangeEntries * op.head_dim * op.heads / op.kv_heads)) return;
     run_range(context, op, view, sequence->first_row + row, kv_head, range, ranges, context.scratch(thread));
 }

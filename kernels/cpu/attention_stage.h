@@ -1,10 +1,10 @@
 // Attention over a KvView.
 //
 // Few new rows: each (row, key-value head, range of kRangeEntries entries) is one piece; the query heads that share the
-// key-value head read it while it is in the cache. Ranges are put together in a second pass. Many new rows: blocks of rows;
-// scores and sums are small matrix products over entries that are converted once per block, and what only some rows of the
-// block see is added row by row. Never more than one block of scores per thread; entries that a row does not see are
-// never multiplied.
+// key-value head read it while it is in the cache. Ranges are put together in a second pass. Many new rows: blocks of
+// rows; scores and sums are small matrix products over entries that are converted once per block, and what only some
+// rows of the block see is added row by row. Never more than one block of scores per thread; entries that a row does
+// not see are never multiplied.
 //
 // Writing the weights out happens after they have been used, so it changes no result.
 #pragma once
@@ -34,8 +34,8 @@ void run_combine_chunk(const StepContext& context, const PlannedStage& stage, st
 // The block of rows of a long step; in attention_block.cpp.
 std::int64_t attention_block_rows(const OpDesc& op);
 std::int64_t attention_block_floats(const OpDesc& op, std::int64_t entries);
-void run_attention_block(const StepContext& context, const OpDesc& op, const SequenceRows& sequence, std::int64_t kv_head,
-                         std::int64_t first_row, std::int64_t last_row, float* scratch);
+void run_attention_block(const StepContext& context, const OpDesc& op, const SequenceRows& sequence,
+                         std::int64_t kv_head, std::int64_t first_row, std::int64_t last_row, float* scratch);
 
 // Room for the weights of one row and head, or null when they are not wanted. [attention_stride]
 inline float* capture_line(const StepInputs& inputs, const OpDesc& op, std::int64_t row, std::int64_t head) {

@@ -28,7 +28,10 @@ constexpr int kMostThreads = 1024;
 class CpuBackend final : public Backend {
 public:
     CpuBackend(const CpuBackendOptions& options, const CpuKernelTable& kernels, int threads, bool own_products)
-        : kernels_(kernels), own_products_(own_products), memory_({options.memory_limit_bytes, options.fail_allocation}), on_tile_(options.on_tile),
+        : kernels_(kernels),
+          own_products_(own_products),
+          memory_({options.memory_limit_bytes, options.fail_allocation}),
+          on_tile_(options.on_tile),
           pool_(threads) {
         info_.id = "cpu";
         info_.threads = pool_.threads();
@@ -39,7 +42,9 @@ public:
     }
 
     const BackendInfo& info() const override { return info_; }
-    Result<BufferPtr> allocate(std::size_t bytes, MemoryPurpose purpose) override { return memory_.allocate(bytes, purpose); }
+    Result<BufferPtr> allocate(std::size_t bytes, MemoryPurpose purpose) override {
+        return memory_.allocate(bytes, purpose);
+    }
     Status upload(Buffer& to, std::size_t offset, std::span<const std::byte> from) override {
         return upload_to_host(to, offset, from);
     }
@@ -186,7 +191,8 @@ Result<std::unique_ptr<CompiledStep>> CpuBackend::compile(const StepProgram& pro
 
 // What depends on the step's positions and entries: tables and scratch grow before any thread starts.
 Status CpuBackend::prepare(CpuStep& step, const StepInputs& inputs) {
-    const std::int64_t positions = *std::max_element(inputs.positions.begin(), inputs.positions.end()) + std::int64_t{1};
+    const std::int64_t positions =
+        *std::max_element(inputs.positions.begin(), inputs.positions.end()) + std::int64_t{1};
     for (const auto& table : step.rope_tables_) DS_RETURN_IF_ERROR(table->ensure(positions));
     std::int64_t scratch = step.scratch_floats_, partials = 0;
     for (const OpDesc& op : step.program_.ops) {
@@ -207,7 +213,8 @@ Status CpuBackend::prepare(CpuStep& step, const StepInputs& inputs) {
 Status CpuBackend::run(CompiledStep& compiled, const StepInputs& inputs, StepOutputs& outputs, std::stop_token stop) {
     const auto start = Clock::now();
     auto* step = dynamic_cast<CpuStep*>(&compiled);
-    if (step == nullptr) return make_error(ErrorKind::Argument, "The step was compiled by another backend than \"cpu\".");
+    if (step == nullptr)
+        return make_error(ErrorKind::Argument, "The step was compiled by another backend than \"cpu\".");
     DS_RETURN_IF_ERROR(validate(step->program_, inputs, outputs, step->limits_));
     DS_RETURN_IF_ERROR(prepare(*step, inputs));
     outputs.stage_micros.clear();
@@ -223,11 +230,13 @@ Status CpuBackend::run(CompiledStep& compiled, const StepInputs& inputs, StepOut
 const CpuKernelTable* find_kernels(const std::string& name) {
     const std::vector<CpuKernelTable>& tables = cpu_kernel_tables();
     if (name.empty()) return &tables.front();
-    const auto found = std::find_if(tables.begin(), tables.end(), [&](const CpuKernelTable& t) { return t.name == name; });
+    const auto found =
+        std::find_if(tables.begin(), tables.end(), [&](const CpuKernelTable& t) { return t.name == name; });
     return found == tables.end() ? nullptr : &*found;
 }
 
-// Whether OpenBLAS has code as wide as our vectors for this processor. Where ours are no wider than 128 bits it always has.
+// Whether OpenBLAS has code as wide as our vectors for this processor. Where ours are no wider than 128 bits it always
+// has.
 bool openblas_is_native(const CpuKernelTable& kernels) {
     if (kernels.name != "AVX2" && kernels.name != "AVX3") return true;
     const std::string core = openblas_core();
@@ -254,7 +263,8 @@ std::vector<std::string> cpu_instruction_sets() {
 Result<std::unique_ptr<Backend>> make_cpu_backend(const CpuBackendOptions& options) {
     const CpuKernelTable* kernels = find_kernels(options.instruction_set);
     if (kernels == nullptr)
-        return make_error(ErrorKind::Argument, fmt::format("This machine has no instruction set \"{}\".", options.instruction_set),
+        return make_error(ErrorKind::Argument,
+                          fmt::format("This machine has no instruction set \"{}\".", options.instruction_set),
                           fmt::format("It has {}.", fmt::join(cpu_instruction_sets(), ", ")));
     if (options.threads < 0 || options.threads > kMostThreads)
         return make_error(ErrorKind::Argument, fmt::format("{} threads were asked for.", options.threads),

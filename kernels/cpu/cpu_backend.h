@@ -1,5 +1,5 @@
-// The processor backend: SIMD kernels chosen at run time, its own thread pool, OpenBLAS at one thread per tile for batched
-// products.
+// The processor backend: SIMD kernels chosen at run time, its own thread pool, OpenBLAS at one thread per tile for
+// batched products.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,8 @@
 
 namespace decodescope {
 
-// Who computes products of many rows. OpenBLAS falls back to 128-bit code on processors that are newer than it is; our own
-// kernel is then several times faster. Automatic asks it which code it chose.
+// Who computes products of many rows. OpenBLAS falls back to 128-bit code on processors that are newer than it is; our
+// own kernel is then several times faster. Automatic asks it which code it chose.
 enum class BatchedProducts { Automatic, OpenBlas, Own };
 
 struct CpuBackendOptions {

@@ -82,7 +82,8 @@ struct StepContext {
     std::int64_t width(int value) const { return step.program_.values[static_cast<std::size_t>(value)].width; }
     float* value(int value) const {
         if (value == step.program_.logits_value) return logits;
-        return reinterpret_cast<float*>(step.values_->data()) + step.plan_.value_offsets[static_cast<std::size_t>(value)];
+        return reinterpret_cast<float*>(step.values_->data()) +
+               step.plan_.value_offsets[static_cast<std::size_t>(value)];
     }
     float* row(int value, std::int64_t index) const { return this->value(value) + index * width(value); }
     const HostTensor& weight(const OpDesc& op) const { return step.weights_->tensor(op.weight); }

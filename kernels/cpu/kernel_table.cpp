@@ -2,7 +2,7 @@
 
 #include "kernels/cpu/simd/targets.h"
 
-#include "hwy/highway.h"
+#include <hwy/highway.h>
 
 namespace decodescope {
 

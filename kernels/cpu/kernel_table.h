@@ -33,9 +33,9 @@ struct CpuKernelTable {
     template <class Function>
     using ByType = std::array<Function, 3>;
 
-    // out[r, o] = x[r] . weight[o] (+ bias[o]) for outputs first .. last - 1 and 1 to 8 rows. weight: [outputs, columns].
-    // Four weight rows far apart are read at once: one stream per row leaves half of the memory bandwidth unused.
-    // The arithmetic of an output does not depend on `first`, `last` or the number of rows.
+    // out[r, o] = x[r] . weight[o] (+ bias[o]) for outputs first .. last - 1 and 1 to 8 rows. weight: [outputs,
+    // columns]. Four weight rows far apart are read at once: one stream per row leaves half of the memory bandwidth
+    // unused. The arithmetic of an output does not depend on `first`, `last` or the number of rows.
     using LinearRows = void (*)(const std::byte* weight, std::int64_t columns, const float* x, std::int64_t x_stride,
                                 int rows, const float* bias, float* out, std::int64_t out_stride, std::int64_t first,
                                 std::int64_t last);
@@ -46,8 +46,8 @@ struct CpuKernelTable {
                     std::int64_t outputs, std::int64_t length, bool add, float* out, std::int64_t out_stride) = nullptr;
 
     // out[r] += sum_e weights[r, e] * values[e] for many rows. values: [count, head_dim] in f32, out: [rows, head_dim].
-    void (*mix_rows)(const float* weights, std::int64_t weights_stride, std::int64_t rows, const float* values, std::int64_t count,
-                     std::int64_t head_dim, float* out) = nullptr;
+    void (*mix_rows)(const float* weights, std::int64_t weights_stride, std::int64_t rows, const float* values,
+                     std::int64_t count, std::int64_t head_dim, float* out) = nullptr;
 
     // out[e] = scale * (q . key e) for count keys of length head_dim.
     using Scores = void (*)(const float* q, std::int64_t head_dim, const KvRows& keys, std::int64_t count, float scale,
@@ -55,7 +55,8 @@ struct CpuKernelTable {
     ByType<Scores> scores{};
 
     // out[i] = sum_e weights[e] * value e [i].
-    using Mix = void (*)(const float* weights, const KvRows& values, std::int64_t count, std::int64_t head_dim, float* out);
+    using Mix = void (*)(const float* weights, const KvRows& values, std::int64_t count, std::int64_t head_dim,
+                         float* out);
     ByType<Mix> mix{};
 
     // In place. A NaN among the scores makes largest and sum NaN; -infinity gives weight 0.
@@ -78,7 +79,8 @@ struct CpuKernelTable {
     void (*scale)(float* x, float factor, std::int64_t count) = nullptr;                            // x *= factor
     void (*add_scaled)(const float* x, float factor, float* out, std::int64_t count) = nullptr;     // out += factor * x
 
-    // Machine rates: the sum of a buffer read in four streams; `rounds` of independent multiply-adds, giving their FLOPs.
+    // Machine rates: the sum of a buffer read in four streams; `rounds` of independent multiply-adds, giving their
+    // FLOPs.
     float (*read_sum)(const float* data, std::int64_t count) = nullptr;
     double (*multiply_add_rounds)(std::int64_t rounds, float* sink) = nullptr;
 };

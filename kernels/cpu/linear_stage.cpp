@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::int64_t kStreamBytes = 96 * 1024;          // weights read per piece of a few-row product
 constexpr std::int64_t kBlockOutputs = 128;               // outputs of one tile of a many-row product
-constexpr std::int64_t kTileRows = 256;                   // rows of one tile; sgemm packs, so that few rows would be slow
+constexpr std::int64_t kTileRows = 256;  // rows of one tile; sgemm packs, so that few rows would be slow
 constexpr std::int64_t kOwnTileRows = 96;                 // the own kernel packs nothing
 constexpr std::int64_t kTileFlops = 40 * 1000 * 1000;     // at most, between two stop checks: under 5 ms at 10 GFLOP/s
 
@@ -29,7 +29,8 @@ std::size_t products_per_chunk(const StepContext& context, const PlannedStage& s
 
 Tiling few_row_tiling(const StepContext& context, const OpDesc& op, std::size_t products) {
     const auto row_bytes = op.in_width * static_cast<std::int64_t>(element_bytes(context.weight(op).type));
-    const std::int64_t by_bytes = kStreamBytes / std::max<std::int64_t>(1, row_bytes * static_cast<std::int64_t>(products));
+    const std::int64_t by_bytes =
+        kStreamBytes / std::max<std::int64_t>(1, row_bytes * static_cast<std::int64_t>(products));
     const std::int64_t by_threads = divide_up(op.out_width, 4 * context.threads);
     Tiling tiling;
     // At least four outputs per stream, so that the four streams are apart.
@@ -60,7 +61,10 @@ struct Chunk {
 class Chunks {
 public:
     Chunks(const StepContext& context, const PlannedStage& stage)
-        : context_(context), stage_(stage), products_(products_per_chunk(context, stage)), rows_(context.rows(stage.selected)) {
+        : context_(context),
+          stage_(stage),
+          products_(products_per_chunk(context, stage)),
+          rows_(context.rows(stage.selected)) {
         if (rows_ <= kFewRows) return;
         for (std::size_t p = 0; p < stage.ops.size(); p += products_)
             blocks_ += divide_up(context.op(stage.ops[p]).out_width, kBlockOutputs);
@@ -96,7 +100,8 @@ public:
 
 private:
     Tiling tiling_of(const OpDesc& op) const {
-        return rows_ <= kFewRows ? few_row_tiling(context_, op, products_) : many_row_tiling(context_, op, rows_, blocks_);
+        return rows_ <= kFewRows ? few_row_tiling(context_, op, products_)
+                                 : many_row_tiling(context_, op, rows_, blocks_);
     }
 
     const StepContext& context_;
@@ -107,7 +112,8 @@ private:
 };
 
 // The operation after the products, on outputs first .. last - 1 of one row.
-void run_epilogue(const StepContext& context, const OpDesc& op, std::int64_t row, std::int64_t first, std::int64_t last) {
+void run_epilogue(const StepContext& context, const OpDesc& op, std::int64_t row, std::int64_t first,
+                  std::int64_t last) {
     const float* a = context.row(op.in0, row) + first;
     const float* b = op.in1 == kNone ? nullptr : context.row(op.in1, row) + first;
     float* out = context.row(op.out, row) + first;
@@ -119,8 +125,8 @@ void run_epilogue(const StepContext& context, const OpDesc& op, std::int64_t row
 void run_few_rows(const StepContext& context, const OpDesc& op, const Chunk& chunk) {
     const HostTensor& weight = context.weight(op);
     context.kernels.linear_rows[static_cast<std::size_t>(weight.type)](
-        weight.data, op.in_width, context.value(op.in0), op.in_width, static_cast<int>(chunk.last_row), context.bias(op),
-        context.value(op.out), op.out_width, chunk.first_output, chunk.last_output);
+        weight.data, op.in_width, context.value(op.in0), op.in_width, static_cast<int>(chunk.last_row),
+        context.bias(op), context.value(op.out), op.out_width, chunk.first_output, chunk.last_output);
 }
 
 // Weights of the chunk's outputs as f32, [outputs, columns].
@@ -143,8 +149,8 @@ bool run_tile(const StepContext& context, const OpDesc& op, const Chunk& chunk, 
         const std::int64_t length = std::min(piece, width - k);
         if (!context.stop.begin(2 * (row_end - row) * outputs * length)) return false;
         if (context.own_products) {
-            context.kernels.product(context.row(op.in0, row) + k, width, row_end - row, weights + k, width, outputs, length, k > 0,
-                                    out, op.out_width);
+            context.kernels.product(context.row(op.in0, row) + k, width, row_end - row, weights + k, width, outputs,
+                                    length, k > 0, out, op.out_width);
             continue;
         }
         cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, static_cast<int>(row_end - row), static_cast<int>(outputs),
@@ -157,7 +163,8 @@ bool run_tile(const StepContext& context, const OpDesc& op, const Chunk& chunk, 
     return true;
 }
 
-void run_many_rows(const StepContext& context, const PlannedStage& stage, const Chunk& chunk, std::size_t products, int thread) {
+void run_many_rows(const StepContext& context, const PlannedStage& stage, const Chunk& chunk, std::size_t products,
+                   int thread) {
     const float* weights[2] = {};
     float* scratch = context.scratch(thread);
     for (std::size_t p = 0; p < products; ++p) {
@@ -180,7 +187,9 @@ void run_many_rows(const StepContext& context, const PlannedStage& stage, const 
 
 }  // namespace
 
-std::int64_t linear_chunks(const StepContext& context, const PlannedStage& stage) { return Chunks(context, stage).count(); }
+std::int64_t linear_chunks(const StepContext& context, const PlannedStage& stage) {
+    return Chunks(context, stage).count();
+}
 
 void run_linear_chunk(const StepContext& context, const PlannedStage& stage, std::int64_t index, int thread) {
     const Chunks chunks(context, stage);

@@ -1,9 +1,9 @@
 // Products with weight matrices.
 //
-// Up to kFewRows rows go through the SIMD kernel that streams the weights once, in the type in which they are stored. More
-// rows go to sgemm or to our own product kernel, tile by tile; 16-bit weights are converted to f32 once per block of
-// outputs and used for all its rows.
-// Tiles are cut by shape alone, so a result does not depend on the number of threads.
+// Up to kFewRows rows go through the SIMD kernel that streams the weights once, in the type in which they are stored.
+// More rows go to sgemm or to our own product kernel, tile by tile; 16-bit weights are converted to f32 once per block
+// of outputs and used for all its rows. Tiles are cut by shape alone, so a result does not depend on the number of
+// threads.
 #pragma once
 
 #include <cstdint>

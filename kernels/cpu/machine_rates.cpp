@@ -99,7 +99,8 @@ MachineRates measure_machine_rates(int threads, std::stop_token stop) {
     ThreadPool one(1), all(threads <= 0 ? cores : threads);
     HostMemory memory;
     const std::int64_t chunks = buffer_chunks();
-    auto buffer = memory.allocate(static_cast<std::size_t>(chunks * kChunkFloats) * sizeof(float), MemoryPurpose::Staging);
+    auto buffer =
+        memory.allocate(static_cast<std::size_t>(chunks * kChunkFloats) * sizeof(float), MemoryPurpose::Staging);
     if (buffer.ok()) {
         float* data = reinterpret_cast<float*>(buffer.value()->data());
         BufferWork fill(data, chunks, true);

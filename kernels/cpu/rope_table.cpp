@@ -11,15 +11,17 @@ namespace decodescope {
 Status RopeTable::ensure(std::int64_t positions) {
     if (positions <= positions_) return {};
     constexpr std::uint64_t kFirst = 256;
-    const auto grown = static_cast<std::int64_t>(std::bit_ceil(std::max(kFirst, static_cast<std::uint64_t>(positions))));
-    auto buffer = memory_->allocate(static_cast<std::size_t>(grown * 2 * half()) * sizeof(float), MemoryPurpose::Activations);
+    const auto grown =
+        static_cast<std::int64_t>(std::bit_ceil(std::max(kFirst, static_cast<std::uint64_t>(positions))));
+    auto buffer =
+        memory_->allocate(static_cast<std::size_t>(grown * 2 * half()) * sizeof(float), MemoryPurpose::Activations);
     if (!buffer.ok()) return buffer.error();
     float* data = reinterpret_cast<float*>(buffer.value()->data());
     if (buffer_) std::memcpy(data, buffer_->data(), static_cast<std::size_t>(positions_ * 2 * half()) * sizeof(float));
     std::vector<double> frequencies(static_cast<std::size_t>(half()));
     for (std::int64_t i = 0; i < half(); ++i)
-        frequencies[static_cast<std::size_t>(i)] = std::pow(static_cast<double>(rope_.theta), -2.0 * static_cast<double>(i) /
-                                                                                               static_cast<double>(rope_.rotary_dim));
+        frequencies[static_cast<std::size_t>(i)] = std::pow(
+            static_cast<double>(rope_.theta), -2.0 * static_cast<double>(i) / static_cast<double>(rope_.rotary_dim));
     for (std::int64_t position = positions_; position < grown; ++position) {
         float* line = data + position * 2 * half();
         for (std::int64_t i = 0; i < half(); ++i) {

@@ -31,7 +31,8 @@ public:
             case OpKind::GeluTanh: kernels_.gelu_tanh(in0(row), out(row), op_.out_width); break;
             case OpKind::Residual: kernels_.add(in0(row), in1(row), out(row), op_.out_width); break;
             case OpKind::SelectRows:
-                std::memcpy(out(row), in0(context_.inputs.logits_rows[r]), static_cast<std::size_t>(op_.out_width) * sizeof(float));
+                std::memcpy(out(row), in0(context_.inputs.logits_rows[r]),
+                            static_cast<std::size_t>(op_.out_width) * sizeof(float));
                 break;
             case OpKind::Linear:
             case OpKind::Attention: break;  // have stages of their own
@@ -49,7 +50,8 @@ private:
         kernels_.to_f32[static_cast<std::size_t>(table.type)](table.row(index), out, op_.out_width);
     }
 
-    // In place of a buffer for the looked-up row: the output takes it, then the input is added. In place needs the buffer.
+    // In place of a buffer for the looked-up row: the output takes it, then the input is added. In place needs the
+    // buffer.
     void add_position(std::int64_t row) const {
         const std::int32_t position = context_.inputs.positions[static_cast<std::size_t>(row)];
         if (op_.in0 != op_.out) {
@@ -96,7 +98,8 @@ private:
         for (std::int64_t head = 0; head < view.kv_heads; ++head) {
             const std::int64_t offset = side_offset(side, view.table, head, slot);
             kernels_.from_f32[static_cast<std::size_t>(side.type)](
-                x + head * view.head_dim, side.data + offset * static_cast<std::int64_t>(element_bytes(side.type)), view.head_dim);
+                x + head * view.head_dim, side.data + offset * static_cast<std::int64_t>(element_bytes(side.type)),
+                view.head_dim);
         }
     }
 
@@ -125,7 +128,8 @@ void run_row_chunk(const StepContext& context, const PlannedStage& stage, std::i
     const std::int64_t first = chunk * rows_per_chunk(rows);
     const std::int64_t last = std::min(first + rows_per_chunk(rows), rows);
     for (int index : stage.ops) {
-        const RowRunner runner(context, context.op(index), context.step.op_ropes_[static_cast<std::size_t>(index)].get());
+        const RowRunner runner(context, context.op(index),
+                               context.step.op_ropes_[static_cast<std::size_t>(index)].get());
         for (std::int64_t row = first; row < last; ++row) runner.run(row);
     }
 }

@@ -123,8 +123,8 @@ std::vector<Span> value_spans(const StepProgram& program, const StepPlan& plan) 
     return spans;
 }
 
-// Values whose spans do not meet share a slot. All tiles of a stage run at the same time, so a value last read in a stage
-// and one first written in it do meet.
+// Values whose spans do not meet share a slot. All tiles of a stage run at the same time, so a value last read in a
+// stage and one first written in it do meet.
 void place_values(const StepProgram& program, const CompileOptions& options, StepPlan& plan) {
     struct Slot {
         std::int64_t floats = 0;
@@ -135,7 +135,8 @@ void place_values(const StepProgram& program, const CompileOptions& options, Ste
     std::vector<std::size_t> order;
     for (std::size_t i = 0; i < spans.size(); ++i)
         if (spans[i].first >= 0 && static_cast<int>(i) != program.logits_value) order.push_back(i);
-    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return spans[a].first < spans[b].first; });
+    std::stable_sort(order.begin(), order.end(),
+                     [&](std::size_t a, std::size_t b) { return spans[a].first < spans[b].first; });
     std::vector<Slot> slots;
     for (std::size_t value : order) {
         const ValueDesc& desc = program.values[value];

@@ -26,7 +26,8 @@ struct PlannedStage {
 struct StepPlan {
     std::vector<PlannedStage> stages;
     std::vector<Stage> public_stages;
-    std::vector<std::int64_t> value_offsets;  // in floats, into one block; -1 for the logits, which go straight to the caller
+    std::vector<std::int64_t>
+        value_offsets;  // in floats, into one block; -1 for the logits, which go straight to the caller
     std::int64_t value_floats = 0;
 };
 

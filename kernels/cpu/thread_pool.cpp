@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <system_error>
 
-#include "hwy/cache_control.h"
+#include <hwy/cache_control.h>
 
 namespace decodescope {
 namespace {
 
-// A barrier is crossed in well under this many pauses when every thread has a core. Long spins are a trap where they have
-// not: the spinning thread holds the core that the thread it waits for needs.
+// A barrier is crossed in well under this many pauses when every thread has a core. Long spins are a trap where they
+// have not: the spinning thread holds the core that the thread it waits for needs.
 constexpr int kSpins = 1000;
 constexpr int kSpinsOversubscribed = 20;
 

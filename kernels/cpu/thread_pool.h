@@ -1,6 +1,6 @@
-// The threads of the CPU backend. A job is a list of stages with a barrier after each; the chunks of a stage are taken by
-// whichever thread is free. Waiting threads spin for a moment and then sleep, so that an idle program costs nothing and a
-// busy neighbour costs a time slice at most.
+// The threads of the CPU backend. A job is a list of stages with a barrier after each; the chunks of a stage are taken
+// by whichever thread is free. Waiting threads spin for a moment and then sleep, so that an idle program costs nothing
+// and a busy neighbour costs a time slice at most.
 #pragma once
 
 #include <atomic>

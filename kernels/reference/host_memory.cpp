@@ -124,10 +124,11 @@ private:
 };
 
 Error no_memory(std::size_t bytes, MemoryPurpose purpose, std::int64_t available) {
-    return make_error(ErrorKind::Memory,
-                      fmt::format("{} bytes are needed for {} and {} bytes are available.", bytes,
-                                  kMemoryPurposeNames[static_cast<std::size_t>(purpose)], std::max<std::int64_t>(available, 0)),
-                      "Choose a smaller model, a shorter context or a smaller element type.");
+    return make_error(
+        ErrorKind::Memory,
+        fmt::format("{} bytes are needed for {} and {} bytes are available.", bytes,
+                    kMemoryPurposeNames[static_cast<std::size_t>(purpose)], std::max<std::int64_t>(available, 0)),
+        "Choose a smaller model, a shorter context or a smaller element type.");
 }
 
 }  // namespace

@@ -72,9 +72,10 @@ void convert_rows(const WeightTensor& from, std::int64_t first, std::int64_t las
             const std::int64_t source = row * from.row_stride;
             const std::int64_t target = (row - first) * from.columns;
             if (same && from.column_stride == 1) {
-                std::memcpy(to + static_cast<std::size_t>(target + column) * bytes,
-                            static_cast<const std::byte*>(from.data) + static_cast<std::size_t>(source + column) * bytes,
-                            static_cast<std::size_t>(column_end - column) * bytes);
+                std::memcpy(
+                    to + static_cast<std::size_t>(target + column) * bytes,
+                    static_cast<const std::byte*>(from.data) + static_cast<std::size_t>(source + column) * bytes,
+                    static_cast<std::size_t>(column_end - column) * bytes);
                 continue;
             }
             for (std::int64_t c = column; c < column_end; ++c) {

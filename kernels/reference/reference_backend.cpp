@@ -83,8 +83,8 @@ private:
     BackendInfo info_;
 };
 
-Result<WeightSetPtr> ReferenceBackend::load_weights(const WeightTable& table, const StepProgram& program, WeightType type,
-                                                    const ProgressFn& progress, std::stop_token stop) {
+Result<WeightSetPtr> ReferenceBackend::load_weights(const WeightTable& table, const StepProgram& program,
+                                                    WeightType type, const ProgressFn& progress, std::stop_token stop) {
     DS_RETURN_IF_ERROR(validate_program(program));
     DS_RETURN_IF_ERROR(validate_weights(program, table));
     auto planned = HostWeights::plan(table, type, [this](std::size_t bytes) {
@@ -132,7 +132,8 @@ Result<std::unique_ptr<CompiledStep>> ReferenceBackend::compile(const StepProgra
 // Runs one operation of one step, row after row.
 class OpRunner {
 public:
-    OpRunner(const ReferenceStep& step, const StepInputs& inputs, const OpDesc& op) : step_(step), inputs_(inputs), op_(op) {
+    OpRunner(const ReferenceStep& step, const StepInputs& inputs, const OpDesc& op)
+        : step_(step), inputs_(inputs), op_(op) {
         if (op.layer != kNone) layer_ = static_cast<std::size_t>(op.layer);
     }
 
@@ -212,7 +213,8 @@ private:
     std::size_t layer_ = 0;
 };
 
-Status ReferenceBackend::run(CompiledStep& compiled, const StepInputs& inputs, StepOutputs& outputs, std::stop_token stop) {
+Status ReferenceBackend::run(CompiledStep& compiled, const StepInputs& inputs, StepOutputs& outputs,
+                             std::stop_token stop) {
     const auto start = Clock::now();
     auto* step = dynamic_cast<ReferenceStep*>(&compiled);
     if (step == nullptr)

@@ -31,7 +31,8 @@ void rms_norm(std::span<const float> x, const HostTensor& weight, double epsilon
     for (float value : x) squares += static_cast<double>(value) * static_cast<double>(value);
     const double factor = 1.0 / std::sqrt(squares / static_cast<double>(x.size()) + epsilon);
     for (std::size_t i = 0; i < x.size(); ++i)
-        out[i] = static_cast<float>(static_cast<double>(x[i]) * factor * element(weight, static_cast<std::int64_t>(i), 0));
+        out[i] =
+            static_cast<float>(static_cast<double>(x[i]) * factor * element(weight, static_cast<std::int64_t>(i), 0));
 }
 
 void layer_norm(std::span<const float> x, const HostTensor& weight, const HostTensor& bias, double epsilon,

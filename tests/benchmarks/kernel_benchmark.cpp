@@ -1,6 +1,6 @@
 // The CPU backend against what the machine can do: products of one row against a plain read of as many bytes, batched
-// products against OpenBLAS, a decode step with and without captured attention. What is compared runs in turn within one
-// loop, so that a busy machine disturbs both sides alike; the counters are ratios of medians.
+// products against OpenBLAS, a decode step with and without captured attention. What is compared runs in turn within
+// one loop, so that a busy machine disturbs both sides alike; the counters are ratios of medians.
 //
 //   kernel_benchmark [--benchmark_filter=...]        environment: DECODESCOPE_THREADS (default: all cores)
 #include <benchmark/benchmark.h>
@@ -85,7 +85,8 @@ std::int64_t bytes_read(const StepProgram& program, const WeightTable& table) {
     std::int64_t bytes = 0;
     for (const OpDesc& op : program.ops) {
         if (op.kind != OpKind::Linear) continue;
-        bytes += op.in_width * op.out_width * static_cast<std::int64_t>(element_bytes(table.tensors[static_cast<std::size_t>(op.weight)].type));
+        bytes += op.in_width * op.out_width *
+                 static_cast<std::int64_t>(element_bytes(table.tensors[static_cast<std::size_t>(op.weight)].type));
     }
     return bytes;
 }
@@ -136,7 +137,8 @@ BENCHMARK(one_row_product)->Arg(0)->Arg(1)->Arg(2)->Iterations(25)->UseManualTim
 TinyShape gpt2_small() {
     TinyShape shape;
     shape.llama = false, shape.layers = 12, shape.hidden = 768, shape.heads = shape.kv_heads = 12, shape.head_dim = 64;
-    shape.feed_forward = 3072, shape.vocabulary = 50257, shape.context = 2100, shape.type = ElementType::F16, shape.tied = true;
+    shape.feed_forward = 3072, shape.vocabulary = 50257, shape.context = 2100, shape.type = ElementType::F16,
+    shape.tied = true;
     return shape;
 }
 
@@ -152,7 +154,8 @@ struct Decoder {
         const TinyShape shape = gpt2_small();
         test::build_tiny_model(shape, builder);
         machine = std::make_unique<Machine>(builder, new_rows, 1);
-        cache = TestCache::make(*machine->backend, {shape.layers, 12, 64, depth + new_rows, ElementType::F16, ElementType::F16});
+        cache = TestCache::make(*machine->backend,
+                                {shape.layers, 12, 64, depth + new_rows, ElementType::F16, ElementType::F16});
         test::Random random(3);
         std::vector<float> k(768), v(768);
         for (std::int32_t entry = 0; entry < depth; ++entry)
@@ -168,7 +171,9 @@ struct Decoder {
     }
     double run(bool capture) {
         const auto rows_count = static_cast<std::int32_t>(rows.tokens.size());
-        return test::run_step(*machine->backend, *machine->step, rows, {{0, rows_count, views}}, {capture, 0, {}}).outputs.micros * 1e-6;
+        return test::run_step(*machine->backend, *machine->step, rows, {{0, rows_count, views}}, {capture, 0, {}})
+                   .outputs.micros *
+               1e-6;
     }
 };
 
@@ -188,7 +193,13 @@ void gpt2_small_decode(benchmark::State& state) {
     state.counters["share_of_read"] = median(plain) / median(step);
     state.counters["capture/plain"] = median(extra);
 }
-BENCHMARK(gpt2_small_decode)->Arg(0)->Arg(1024)->Arg(2047)->Iterations(25)->UseManualTime()->Unit(benchmark::kMillisecond);
+BENCHMARK(gpt2_small_decode)
+    ->Arg(0)
+    ->Arg(1024)
+    ->Arg(2047)
+    ->Iterations(25)
+    ->UseManualTime()
+    ->Unit(benchmark::kMillisecond);
 
 // The whole forward pass over a text: what recomputing costs.
 void gpt2_small_forward(benchmark::State& state) {
@@ -199,7 +210,8 @@ void gpt2_small_forward(benchmark::State& state) {
         state.SetIterationTime(step.back());
     }
     const double tokens = static_cast<double>(state.range(0));
-    const double flops = 2.0 * 12 * 12 * 768 * 768 * tokens + 2.0 * 12 * 768 * tokens * tokens;  // causal attention: half of 4
+    const double flops =
+        2.0 * 12 * 12 * 768 * 768 * tokens + 2.0 * 12 * 768 * tokens * tokens;  // causal attention: half of 4
     state.counters["GFLOP/s"] = flops / median(step) / 1e9;
 }
 BENCHMARK(gpt2_small_forward)->Arg(256)->Arg(1024)->Iterations(3)->UseManualTime()->Unit(benchmark::kMillisecond);
@@ -219,8 +231,8 @@ void batched_product(benchmark::State& state) {
     for (auto _ : state) {
         openblas_set_num_threads(thread_count());
         blas.push_back(seconds_of([&] {
-            cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, rows, outputs, columns, 1.0f, a.data(), columns, b.data(),
-                        columns, 0.0f, c.data(), outputs);
+            cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, rows, outputs, columns, 1.0f, a.data(), columns,
+                        b.data(), columns, 0.0f, c.data(), outputs);
         }));
         openblas_set_num_threads(1);
         own.push_back(test::run_step(*machine.backend, *machine.step, step, {}).outputs.micros * 1e-6);
@@ -234,9 +246,18 @@ void batched_product(benchmark::State& state) {
 }
 BENCHMARK(batched_product)
     ->ArgNames({"rows", "in", "out", "type"})
-    ->Args({1024, 768, 3072, 1})->Args({1024, 3072, 768, 1})->Args({1024, 768, 768, 1})->Args({1024, 768, 3072, 0})
-    ->Args({256, 768, 3072, 1})->Args({64, 768, 3072, 1})->Args({16, 768, 3072, 1})->Args({8, 768, 3072, 1})->Args({4, 768, 3072, 1})
-    ->Iterations(15)->UseManualTime()->Unit(benchmark::kMillisecond);
+    ->Args({1024, 768, 3072, 1})
+    ->Args({1024, 3072, 768, 1})
+    ->Args({1024, 768, 768, 1})
+    ->Args({1024, 768, 3072, 0})
+    ->Args({256, 768, 3072, 1})
+    ->Args({64, 768, 3072, 1})
+    ->Args({16, 768, 3072, 1})
+    ->Args({8, 768, 3072, 1})
+    ->Args({4, 768, 3072, 1})
+    ->Iterations(15)
+    ->UseManualTime()
+    ->Unit(benchmark::kMillisecond);
 
 void machine(benchmark::State& state) {
     MachineRates rates;

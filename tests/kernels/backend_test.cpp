@@ -25,7 +25,8 @@ std::unique_ptr<Backend> make_cpu(CpuBackendOptions options = {}) {
 }
 
 // What happened when a tiny model was loaded, compiled and run once; the error of the first thing that failed.
-Status whole_run(Backend& backend, const ProgramBuilder& builder, const TinyShape& shape, int rows, std::stop_token stop = {}) {
+Status whole_run(Backend& backend, const ProgramBuilder& builder, const TinyShape& shape, int rows,
+                 std::stop_token stop = {}) {
     auto weights = backend.load_weights(builder.table, builder.program, WeightType::AsInFile, {}, {});
     if (!weights.ok()) return weights.error();
     CompileOptions options;
@@ -36,7 +37,8 @@ Status whole_run(Backend& backend, const ProgramBuilder& builder, const TinyShap
     if (cache == nullptr) return make_error(ErrorKind::Memory, "no memory for the cache");
     const std::vector<KvView> views = cache->views(rows);
     std::vector<std::int32_t> tokens(static_cast<std::size_t>(rows), 1);
-    return test::run_step(backend, *step.value(), StepCase::causal(tokens, 0), {{0, rows, views}}, {true, 0, stop}).status;
+    return test::run_step(backend, *step.value(), StepCase::causal(tokens, 0), {{0, rows, views}}, {true, 0, stop})
+        .status;
 }
 
 TEST(BackendMemory, CountsByPurposeAndPeaks) {
@@ -133,11 +135,13 @@ TEST(BackendWeights, ProgressCancelAndTypes) {
     test::build_tiny_model(shape, builder);
     const auto backend = make_cpu();
     std::int64_t last = -1, total = -2;
-    auto weights = backend->load_weights(builder.table, builder.program, WeightType::F16, [&](std::int64_t done, std::int64_t of) {
-        EXPECT_GT(done, last);
-        last = done;
-        total = of;
-    }, {});
+    auto weights = backend->load_weights(builder.table, builder.program, WeightType::F16,
+                                         [&](std::int64_t done, std::int64_t of) {
+                                             EXPECT_GT(done, last);
+                                             last = done;
+                                             total = of;
+                                         },
+                                         {});
     ASSERT_TRUE(weights.ok());
     EXPECT_EQ(last, total);
     EXPECT_EQ((*weights)->matrix_type(), ElementType::F16);

@@ -42,7 +42,9 @@ std::string test_name(const testing::TestParamInfo<Conformance::ParamType>& info
 }
 
 INSTANTIATE_TEST_SUITE_P(Kernels, Conformance,
-                         testing::Combine(testing::ValuesIn(group_indices()), testing::ValuesIn(cpu_instruction_sets())), test_name);
+                         testing::Combine(testing::ValuesIn(group_indices()),
+                                          testing::ValuesIn(cpu_instruction_sets())),
+                         test_name);
 
 }  // namespace
 }  // namespace decodescope

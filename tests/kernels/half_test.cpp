@@ -20,13 +20,26 @@ struct Listed {
 };
 
 const std::vector<Listed>& listed() {
-    static const std::vector<Listed> values = {
-        {1.0f / 3.0f, 0x3555}, {0.1f, 0x2e66}, {65504.0f, 0x7bff}, {65519.99f, 0x7bff}, {65520.0f, 0x7c00},
-        {0x1p-24f, 0x0001}, {0x1p-25f, 0x0000}, {std::nextafter(0x1p-25f, 1.0f), 0x0001}, {6.103515625e-5f, 0x0400},
-        {-0.0f, 0x8000}, {0.0f, 0x0000}, {1.0f, 0x3c00}, {-2.0f, 0xc000}, {std::numeric_limits<float>::infinity(), 0x7c00},
-        {-std::numeric_limits<float>::infinity(), 0xfc00}, {1e30f, 0x7c00}, {1e-30f, 0x0000},
-        {1.0f + 0x1p-11f, 0x3c00}, {1.0f + 3 * 0x1p-11f, 0x3c02},  // halfway: to the even neighbour
-        {std::nextafter(0x1p-14f, 0.0f), 0x0400}};
+    static const std::vector<Listed> values = {{1.0f / 3.0f, 0x3555},
+                                               {0.1f, 0x2e66},
+                                               {65504.0f, 0x7bff},
+                                               {65519.99f, 0x7bff},
+                                               {65520.0f, 0x7c00},
+                                               {0x1p-24f, 0x0001},
+                                               {0x1p-25f, 0x0000},
+                                               {std::nextafter(0x1p-25f, 1.0f), 0x0001},
+                                               {6.103515625e-5f, 0x0400},
+                                               {-0.0f, 0x8000},
+                                               {0.0f, 0x0000},
+                                               {1.0f, 0x3c00},
+                                               {-2.0f, 0xc000},
+                                               {std::numeric_limits<float>::infinity(), 0x7c00},
+                                               {-std::numeric_limits<float>::infinity(), 0xfc00},
+                                               {1e30f, 0x7c00},
+                                               {1e-30f, 0x0000},
+                                               {1.0f + 0x1p-11f, 0x3c00},
+                                               {1.0f + 3 * 0x1p-11f, 0x3c02},  // halfway: to the even neighbour
+                                               {std::nextafter(0x1p-14f, 0.0f), 0x0400}};
     return values;
 }
 
@@ -48,7 +61,8 @@ TEST(Half, EveryHalfSurvivesTheWayThroughF32) {
 }
 
 TEST(Half, NeighboursRoundToNearestEven) {
-    // Against rounding by definition: of the two halves around a value the nearer, at a tie the one with an even mantissa.
+    // Against rounding by definition: of the two halves around a value the nearer, at a tie the one with an even
+    // mantissa.
     for (std::uint32_t h = 0; h < 0x7BFFu; ++h) {
         const double low = static_cast<double>(f16_to_f32(static_cast<std::uint16_t>(h)));
         const double high = static_cast<double>(f16_to_f32(static_cast<std::uint16_t>(h + 1)));
@@ -65,7 +79,8 @@ std::vector<float> patterns() {
     for (const Listed& l : listed()) values.push_back(l.value);
     for (std::uint32_t h = 0; h < 65536; h += 3) {
         const auto bits = std::bit_cast<std::uint32_t>(f16_to_f32(static_cast<std::uint16_t>(h)));
-        for (const std::uint32_t delta : {0u, 0xFFFu, 0x1000u, 0x1001u}) values.push_back(std::bit_cast<float>(bits + delta));
+        for (const std::uint32_t delta : {0u, 0xFFFu, 0x1000u, 0x1001u})
+            values.push_back(std::bit_cast<float>(bits + delta));
     }
     test::Random random(1);
     for (int i = 0; i < 100000; ++i) values.push_back(std::bit_cast<float>(static_cast<std::uint32_t>(random.next())));
@@ -82,7 +97,8 @@ TEST_P(HalfKernels, ToF32EqualsScalarOnAllHalves) {
     for (std::size_t i = 0; i < halves.size(); ++i) halves[i] = static_cast<std::uint16_t>(i);
     std::vector<float> out(halves.size());
     for (const ElementType type : {ElementType::F16, ElementType::BF16}) {
-        table().to_f32[static_cast<std::size_t>(type)](reinterpret_cast<const std::byte*>(halves.data()), out.data(), 65536);
+        table().to_f32[static_cast<std::size_t>(type)](reinterpret_cast<const std::byte*>(halves.data()), out.data(),
+                                                       65536);
         for (std::size_t i = 0; i < halves.size(); ++i) {
             const float expected = type == ElementType::F16 ? f16_to_f32(halves[i]) : bf16_to_f32(halves[i]);
             ASSERT_EQ(std::bit_cast<std::uint32_t>(out[i]), std::bit_cast<std::uint32_t>(expected)) << i;
@@ -95,7 +111,8 @@ TEST_P(HalfKernels, FromF32EqualsScalar) {
     const auto count = static_cast<std::int64_t>(values.size());
     std::vector<std::uint16_t> out(values.size());
     for (const ElementType type : {ElementType::F16, ElementType::BF16}) {
-        table().from_f32[static_cast<std::size_t>(type)](values.data(), reinterpret_cast<std::byte*>(out.data()), count);
+        table().from_f32[static_cast<std::size_t>(type)](values.data(), reinterpret_cast<std::byte*>(out.data()),
+                                                         count);
         for (std::size_t i = 0; i < values.size(); ++i)
             ASSERT_EQ(out[i], type == ElementType::F16 ? f32_to_f16(values[i]) : f32_to_bf16(values[i]))
                 << std::hex << std::bit_cast<std::uint32_t>(values[i]);

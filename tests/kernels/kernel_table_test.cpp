@@ -18,7 +18,8 @@ constexpr std::size_t kPad = 40;
 
 // Random floats; an output with guards; both start at an odd address.
 struct Arena {
-    explicit Arena(int count) : out(static_cast<std::size_t>(count) + 2 * kPad + 1, kGuard), count_(static_cast<std::size_t>(count)) {
+    explicit Arena(int count)
+        : out(static_cast<std::size_t>(count) + 2 * kPad + 1, kGuard), count_(static_cast<std::size_t>(count)) {
         test::Random random(static_cast<std::uint64_t>(count));
         for (std::vector<float>* v : {&a, &b, &c}) {
             v->resize(static_cast<std::size_t>(count) + 1);
@@ -78,13 +79,15 @@ TEST_P(KernelTable, ProductsStayInside) {
         for (const int rows : {1, 2, 3, 4, 5, 8}) {
             const int outputs = 11, first = 2, last = 10;
             Arena arena(outputs * rows);
-            std::vector<float> weight(static_cast<std::size_t>(outputs * columns), 0.25f), x(static_cast<std::size_t>(rows * columns), 2.0f);
-            table().linear_rows[0](reinterpret_cast<const std::byte*>(weight.data()), columns, x.data(), columns, rows, nullptr,
-                                   arena.target(), outputs, first, last);
+            std::vector<float> weight(static_cast<std::size_t>(outputs * columns), 0.25f),
+                x(static_cast<std::size_t>(rows * columns), 2.0f);
+            table().linear_rows[0](reinterpret_cast<const std::byte*>(weight.data()), columns, x.data(), columns, rows,
+                                   nullptr, arena.target(), outputs, first, last);
             arena.expect_guards("linear_rows");
             for (int r = 0; r < rows; ++r)
                 for (int o = 0; o < outputs; ++o)
-                    EXPECT_EQ(arena.target()[r * outputs + o], o < first || o >= last ? kGuard : 0.5f * static_cast<float>(columns));
+                    EXPECT_EQ(arena.target()[r * outputs + o],
+                              o < first || o >= last ? kGuard : 0.5f * static_cast<float>(columns));
         }
 }
 
@@ -93,9 +96,12 @@ TEST_P(KernelTable, ManyRowProductsStayInside) {
         for (const int length : {1, 3, 16, 21, 40})
             for (const int outputs : {1, 3, 4, 9, 33}) {
                 Arena arena(rows * outputs);
-                const std::vector<float> x(static_cast<std::size_t>(rows * length), 2.0f), w(static_cast<std::size_t>(outputs * length), 0.25f);
-                table().product(x.data(), length, rows, w.data(), length, outputs, length, false, arena.target(), outputs);
-                table().product(x.data(), length, rows, w.data(), length, outputs, length, true, arena.target(), outputs);
+                const std::vector<float> x(static_cast<std::size_t>(rows * length), 2.0f),
+                    w(static_cast<std::size_t>(outputs * length), 0.25f);
+                table().product(x.data(), length, rows, w.data(), length, outputs, length, false, arena.target(),
+                                outputs);
+                table().product(x.data(), length, rows, w.data(), length, outputs, length, true, arena.target(),
+                                outputs);
                 arena.expect_guards("product");
                 for (int i = 0; i < rows * outputs; ++i) EXPECT_EQ(arena.target()[i], static_cast<float>(length));
                 // Here `outputs` is the width of a value and `length` the number of entries.
@@ -103,7 +109,8 @@ TEST_P(KernelTable, ManyRowProductsStayInside) {
                 std::fill(mixed.target(), mixed.target() + rows * outputs, 1.0f);
                 table().mix_rows(x.data(), length, rows, w.data(), length, outputs, mixed.target());
                 mixed.expect_guards("mix_rows");
-                for (int i = 0; i < rows * outputs; ++i) EXPECT_EQ(mixed.target()[i], 1.0f + 0.5f * static_cast<float>(length));
+                for (int i = 0; i < rows * outputs; ++i)
+                    EXPECT_EQ(mixed.target()[i], 1.0f + 0.5f * static_cast<float>(length));
             }
 }
 
@@ -116,8 +123,8 @@ TEST_P(KernelTable, ProductsDoNotDependOnTheirNeighbours) {
     for (float& v : x) v = random.uniform(-1, 1);
     const auto run = [&](int row, int count, int first, int last) {
         std::vector<float> out(static_cast<std::size_t>(rows * outputs), 0.0f);
-        table().linear_rows[0](reinterpret_cast<const std::byte*>(weight.data()), columns, x.data() + row * columns, columns, count,
-                               nullptr, out.data() + row * outputs, outputs, first, last);
+        table().linear_rows[0](reinterpret_cast<const std::byte*>(weight.data()), columns, x.data() + row * columns,
+                               columns, count, nullptr, out.data() + row * outputs, outputs, first, last);
         return out;
     };
     const std::vector<float> all = run(0, rows, 0, outputs);
@@ -128,7 +135,8 @@ TEST_P(KernelTable, ProductsDoNotDependOnTheirNeighbours) {
                 const std::vector<float> part = run(row, count, first, outputs - 3);
                 for (int r = row; r < row + count; ++r)
                     for (int o = first; o < outputs - 3; ++o)
-                        EXPECT_EQ(part[static_cast<std::size_t>(r * outputs + o)], all[static_cast<std::size_t>(r * outputs + o)]);
+                        EXPECT_EQ(part[static_cast<std::size_t>(r * outputs + o)],
+                                  all[static_cast<std::size_t>(r * outputs + o)]);
             }
 }
 
@@ -144,7 +152,8 @@ TEST_P(KernelTable, AttentionStaysInsideAndListedRowsGiveTheSameBits) {
             for (int e = 0; e < count; ++e) offsets.push_back(static_cast<std::int64_t>(e) * head_dim * 4);
             const KvRows listed{base, 0, offsets.data()};
             if (count == 0) offsets.push_back(0);
-            Arena q(head_dim), scores(std::max(count, 1)), again(std::max(count, 1)), mixed(head_dim), mixed_again(head_dim);
+            Arena q(head_dim), scores(std::max(count, 1)), again(std::max(count, 1)), mixed(head_dim),
+                mixed_again(head_dim);
             table().scores[0](q.first(), head_dim, strided, count, 0.3f, scores.target());
             table().scores[0](q.first(), head_dim, listed, count, 0.3f, again.target());
             EXPECT_EQ(0, std::memcmp(scores.target(), again.target(), static_cast<std::size_t>(count) * 4));

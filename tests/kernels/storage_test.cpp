@@ -27,7 +27,8 @@ TinyShape tiny() {
 
 CacheShape cache_shape(Layout layout, std::uint64_t seed = 1, int capacity = 64) {
     const TinyShape shape = tiny();
-    return {shape.layers, shape.kv_heads, shape.head_dim, capacity, ElementType::F16, ElementType::F16, layout, 4, seed};
+    return {shape.layers, shape.kv_heads, shape.head_dim, capacity, ElementType::F16, ElementType::F16, layout, 4,
+            seed};
 }
 
 // A backend with the tiny model compiled for up to 700 rows.
@@ -63,7 +64,8 @@ struct Trace {
 };
 
 // A prefill and then single tokens; the logits of all of them and the weights of the last step.
-Trace play(Machine& machine, TestCache& cache, const std::vector<std::int32_t>& tokens, int prefill, bool capture = false) {
+Trace play(Machine& machine, TestCache& cache, const std::vector<std::int32_t>& tokens, int prefill,
+           bool capture = false) {
     Trace trace;
     const auto count = static_cast<int>(tokens.size());
     for (int first = 0; first < count;) {
@@ -93,11 +95,13 @@ TEST_P(Storage, LayoutAndPageOrderDoNotChangeABit) {
     const auto contiguous = TestCache::make(*machine.backend, cache_shape(Layout::Contiguous));
     const Trace expected = play(machine, *contiguous, tokens, 20);
     for (const float value : expected.logits) ASSERT_TRUE(std::isfinite(value));
-    std::vector<CacheShape> shapes = {cache_shape(Layout::TokenMajor), cache_shape(Layout::Slab), cache_shape(Layout::Contiguous, 1, 50)};
+    std::vector<CacheShape> shapes = {cache_shape(Layout::TokenMajor), cache_shape(Layout::Slab),
+                                      cache_shape(Layout::Contiguous, 1, 50)};
     for (std::uint64_t seed = 1; seed <= 5; ++seed) shapes.push_back(cache_shape(Layout::Paged, seed, 200));
     for (const CacheShape& shape : shapes) {
         const auto cache = TestCache::make(*machine.backend, shape);
-        EXPECT_TRUE(same_bits(play(machine, *cache, tokens, 20).logits, expected.logits)) << static_cast<int>(shape.layout);
+        EXPECT_TRUE(same_bits(play(machine, *cache, tokens, 20).logits, expected.logits))
+            << static_cast<int>(shape.layout);
     }
 }
 
@@ -134,7 +138,8 @@ TEST_P(Storage, ThreadsDoNotChangeABitAndRunsRepeat) {
     }
 }
 
-INSTANTIATE_TEST_SUITE_P(Kernels, Storage, testing::ValuesIn(cpu_instruction_sets()), [](const auto& info) { return info.param; });
+INSTANTIATE_TEST_SUITE_P(Kernels, Storage, testing::ValuesIn(cpu_instruction_sets()),
+                         [](const auto& info) { return info.param; });
 
 // CC-13 and PG-02: what lies in slots that hold nothing yet is never read, be it large or NaN.
 TEST(StorageGarbage, UnwrittenSlotsDoNotMatter) {
@@ -147,7 +152,8 @@ TEST(StorageGarbage, UnwrittenSlotsDoNotMatter) {
             const std::vector<float> large(static_cast<std::size_t>(tiny().kv_heads * tiny().head_dim), 1e4f);
             for (int layer = 0; layer < tiny().layers; ++layer)
                 for (std::int32_t entry = 0; entry < 64; ++entry) with_large->write(layer, entry, large, large);
-            const Trace nan = play(machine, *with_nan, tokens, (count + 1) / 2), other = play(machine, *with_large, tokens, (count + 1) / 2);
+            const Trace nan = play(machine, *with_nan, tokens, (count + 1) / 2),
+                        other = play(machine, *with_large, tokens, (count + 1) / 2);
             for (const float value : nan.logits) ASSERT_TRUE(std::isfinite(value));
             EXPECT_TRUE(same_bits(nan.logits, other.logits)) << count;
         }

@@ -33,7 +33,8 @@ struct Loaded {
     std::unique_ptr<TestCache> cache;
 };
 
-Loaded load(Backend& backend, const ProgramBuilder& builder, const TinyShape& shape, CacheShape cache, WeightType type) {
+Loaded load(Backend& backend, const ProgramBuilder& builder, const TinyShape& shape, CacheShape cache,
+            WeightType type) {
     Loaded loaded;
     auto weights = backend.load_weights(builder.table, builder.program, type, {}, {});
     if (!weights.ok()) {

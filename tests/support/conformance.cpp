@@ -58,8 +58,9 @@ Outcome run(Backend& backend, const Scenario& scenario) {
         cache = TestCache::make(backend, scenario.cache);
         if (cache == nullptr) return {"no memory for the cache", {}, {}};
         if (scenario.written) fill_cache(*cache, scenario);
-        views = cache->views(scenario.entries, scenario.entry_positions.empty() ? nullptr : scenario.entry_positions.data(),
-                             scenario.store_entries.empty() ? nullptr : scenario.store_entries.data());
+        views =
+            cache->views(scenario.entries, scenario.entry_positions.empty() ? nullptr : scenario.entry_positions.data(),
+                         scenario.store_entries.empty() ? nullptr : scenario.store_entries.data());
         sequences.push_back({0, static_cast<std::int32_t>(scenario.rows.tokens.size()), views});
     }
     test::StepOptions options;
@@ -78,8 +79,8 @@ Outcome run(Backend& backend, const Scenario& scenario) {
     return outcome;
 }
 
-std::string difference(const char* what, const std::vector<float>& actual, const std::vector<float>& expected, double tolerance,
-                       bool elementwise) {
+std::string difference(const char* what, const std::vector<float>& actual, const std::vector<float>& expected,
+                       double tolerance, bool elementwise) {
     if (actual.size() != expected.size()) return std::string(what) + " has another size";
     double largest = 1e-3;
     for (float value : expected) largest = std::max(largest, std::abs(static_cast<double>(value)));
@@ -88,8 +89,8 @@ std::string difference(const char* what, const std::vector<float>& actual, const
         // The smallest normal f32 is the floor: below it an element has no relative precision.
         const double allowed = tolerance * (elementwise ? std::abs(e) : largest) + 1.2e-38;
         if (std::abs(a - e) <= allowed) continue;  // false for NaN as well
-        return std::string(what) + " [" + std::to_string(i) + "] is " + std::to_string(a) + ", expected " + std::to_string(e) +
-               ", off by " + std::to_string(std::abs(a - e) / allowed) + " times the tolerance";
+        return std::string(what) + " [" + std::to_string(i) + "] is " + std::to_string(a) + ", expected " +
+               std::to_string(e) + ", off by " + std::to_string(std::abs(a - e) / allowed) + " times the tolerance";
     }
     return {};
 }
@@ -107,7 +108,8 @@ std::string check(Backend& backend, const Row& row) {
     if (!expected.error.empty()) return "reference: " + expected.error;
     const Outcome actual = run(backend, scenario);
     if (!actual.error.empty()) return actual.error;
-    std::string text = difference("output", actual.result.logits, expected.result.logits, scenario.tolerance, scenario.elementwise);
+    std::string text =
+        difference("output", actual.result.logits, expected.result.logits, scenario.tolerance, scenario.elementwise);
     if (!text.empty()) return text;
     if (!same_bits(actual.stored, expected.stored)) return "the cache holds other bits";
     for (std::size_t layer = 0; layer < expected.result.attention.size(); ++layer) {

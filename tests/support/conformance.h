@@ -1,6 +1,6 @@
-// What every backend must compute as the reference does. Each row is a small program with one operation, or a few that a
-// backend may fuse, on random inputs of odd sizes; outputs, caches and captured weights have guards around them.
-// A new backend is right when every row passes: run_group(backend, group) for every group.
+// What every backend must compute as the reference does. Each row is a small program with one operation, or a few that
+// a backend may fuse, on random inputs of odd sizes; outputs, caches and captured weights have guards around them. A
+// new backend is right when every row passes: run_group(backend, group) for every group.
 #pragma once
 
 #include <functional>

@@ -35,9 +35,10 @@ struct AttentionCase {
     double tolerance = 5e-6;
 
     std::string name() const {
-        std::string text = std::to_string(rows) + " rows, " + std::to_string(entries) + " entries, heads " + std::to_string(heads) +
-                           "/" + std::to_string(kv_heads) + " of " + std::to_string(head_dim) + ", " +
-                           std::string(element_name(k_type)) + "/" + std::string(element_name(v_type)) + ", " + layout_name(layout);
+        std::string text = std::to_string(rows) + " rows, " + std::to_string(entries) + " entries, heads " +
+                           std::to_string(heads) + "/" + std::to_string(kv_heads) + " of " + std::to_string(head_dim) +
+                           ", " + std::string(element_name(k_type)) + "/" + std::string(element_name(v_type)) + ", " +
+                           layout_name(layout);
         if (ring) text += ", ring";
         if (window > 0) text += ", window " + std::to_string(window) + " sinks " + std::to_string(sinks);
         if (capture) text += ", captured";
@@ -54,7 +55,8 @@ void place_rows(Scenario& s, const AttentionCase& c) {
         const int position = base + c.entries - c.rows + r;
         s.rows.positions[static_cast<std::size_t>(r)] = position;
         const int first = c.window > 0 ? position - c.window + 1 : 0;
-        s.rows.visibility[static_cast<std::size_t>(r)] = {c.sees_nothing ? -1 : position, first, c.sinks > 0 ? base + c.sinks : 0};
+        s.rows.visibility[static_cast<std::size_t>(r)] = {c.sees_nothing ? -1 : position, first,
+                                                          c.sinks > 0 ? base + c.sinks : 0};
     }
 }
 
@@ -62,9 +64,11 @@ Scenario attention_scenario(const AttentionCase& c) {
     Scenario s(static_cast<std::uint64_t>(1000 * c.entries + c.rows));
     const int width = c.heads * c.head_dim;
     const int q = s.builder.value("q", width), out = s.builder.value("out", width);
-    s.builder.embed(c.q == 0.0f ? s.builder.tensor(c.rows, width, ElementType::F32, 1.5f)
-                                : s.builder.tensor_of(c.rows, width, ElementType::F32,
-                                                      std::vector<float>(static_cast<std::size_t>(c.rows * width), c.q)), q);
+    s.builder.embed(c.q == 0.0f
+                        ? s.builder.tensor(c.rows, width, ElementType::F32, 1.5f)
+                        : s.builder.tensor_of(c.rows, width, ElementType::F32,
+                                              std::vector<float>(static_cast<std::size_t>(c.rows * width), c.q)),
+                    q);
     s.builder.program.layers = 1;
     OpDesc& op = s.builder.op(OpId::Attention, OpKind::Attention, 0, q, out);
     op.heads = c.heads;
@@ -83,7 +87,9 @@ Scenario attention_scenario(const AttentionCase& c) {
     return s;
 }
 
-void add(Group& group, const AttentionCase& c) { group.rows.push_back({c.name(), [c] { return attention_scenario(c); }}); }
+void add(Group& group, const AttentionCase& c) {
+    group.rows.push_back({c.name(), [c] { return attention_scenario(c); }});
+}
 
 // Every number of entries, with types, head sizes and sharing of heads taking turns.
 Group entries_group() {
@@ -196,10 +202,9 @@ Group store_group() {
             for (const Layout layout : {Layout::Contiguous, Layout::TokenMajor, Layout::Slab, Layout::Paged})
                 for (const bool scattered : {false, true}) {
                     const int rows = layout == Layout::Paged ? 17 : 3;
-                    group.rows.push_back({std::string(element_name(k_type)) + "/" + std::string(element_name(v_type)) + " " +
-                                              layout_name(layout) + (scattered ? " scattered" : ""), [=] {
-                        return store_scenario(rows, 29, k_type, v_type, layout, scattered);
-                    }});
+                    group.rows.push_back({std::string(element_name(k_type)) + "/" + std::string(element_name(v_type)) +
+                                              " " + layout_name(layout) + (scattered ? " scattered" : ""),
+                                          [=] { return store_scenario(rows, 29, k_type, v_type, layout, scattered); }});
                 }
     group.rows.push_back({"one row", [] {
         return store_scenario(1, 17, ElementType::F16, ElementType::F16, Layout::Paged, false);

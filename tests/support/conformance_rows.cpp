@@ -53,7 +53,8 @@ Group embed_group() {
                                           (in_place ? " in place" : ""), [=] {
                     Scenario s = one_input(2, 5, width, width, [&](Scenario& sc, int in, int out) {
                         const int table = sc.builder.tensor(50, width, type, 1.0f);
-                        OpDesc& op = sc.builder.op(OpId::PositionEmbed, OpKind::AddPosition, kNone, in, in_place ? in : out);
+                        OpDesc& op =
+                            sc.builder.op(OpId::PositionEmbed, OpKind::AddPosition, kNone, in, in_place ? in : out);
                         op.weight = table;
                     });
                     if (in_place) retarget_output(s, 0);
@@ -84,7 +85,8 @@ Group norm_group() {
                 group.rows.push_back({name + " width " + std::to_string(width) + " rows " + std::to_string(rows), [=] {
                     Scenario s = one_input(4, rows, width, width, [&](Scenario& sc, int in, int out) {
                         const int weight = sc.builder.tensor(width, 1, ElementType::F16, 0.5f, 1.0f);
-                        const int bias = kind == OpKind::LayerNorm ? sc.builder.tensor(width, 1, ElementType::F32, 0.5f) : kNone;
+                        const int bias =
+                            kind == OpKind::LayerNorm ? sc.builder.tensor(width, 1, ElementType::F32, 0.5f) : kNone;
                         sc.builder.norm(OpId::AttentionNorm, kind, kNone, in, out, weight, bias);
                     });
                     s.tolerance = 2e-6;
@@ -95,8 +97,8 @@ Group norm_group() {
 }
 
 // One product, or several of one input, of which output `shown` is read.
-Scenario linear_scenario(int rows, int columns, const std::vector<int>& widths, std::size_t shown, ElementType type, bool bias,
-                         bool transposed, WeightType keep) {
+Scenario linear_scenario(int rows, int columns, const std::vector<int>& widths, std::size_t shown, ElementType type,
+                         bool bias, bool transposed, WeightType keep) {
     Scenario s(static_cast<std::uint64_t>(100 + columns));
     const int in = s.builder.value("in", columns);
     s.builder.embed(s.builder.tensor(rows, columns, ElementType::F32, 1.0f), in);
@@ -140,9 +142,11 @@ Group linear_group() {
             }});
     for (const int rows : {1, 3, 17})
         for (std::size_t shown = 0; shown < 3; ++shown)
-            group.rows.push_back({"three of one input, rows " + std::to_string(rows) + ", output " + std::to_string(shown), [=] {
-                return linear_scenario(rows, 48, {60, 20, 20}, shown, ElementType::F16, true, false, WeightType::AsInFile);
-            }});
+            group.rows.push_back(
+                {"three of one input, rows " + std::to_string(rows) + ", output " + std::to_string(shown), [=] {
+                     return linear_scenario(rows, 48, {60, 20, 20}, shown, ElementType::F16, true, false,
+                                            WeightType::AsInFile);
+                 }});
     // More rows than one tile, more outputs than one block, more inputs than one piece of a tile.
     group.rows.push_back({"rows 300", [] {
         return linear_scenario(300, 67, {150}, 0, ElementType::F16, true, false, WeightType::AsInFile);
@@ -156,8 +160,8 @@ Group linear_group() {
 }
 
 std::vector<float> activation_inputs() {
-    std::vector<float> values = {0.0f, -0.0f, 1e-30f, -1e-30f, 1e-6f, -1e-6f, 20.0f, -20.0f, 60.0f, -60.0f, 88.0f, -88.0f, 100.0f,
-                                 -100.0f, 1000.0f, -1000.0f, 0.5f, -0.5f};
+    std::vector<float> values = {0.0f,   -0.0f, 1e-30f, -1e-30f, 1e-6f,   -1e-6f,  20.0f,    -20.0f, 60.0f,
+                                 -60.0f, 88.0f, -88.0f, 100.0f,  -100.0f, 1000.0f, -1000.0f, 0.5f,   -0.5f};
     for (int i = 0; i < 120; ++i) values.push_back(-12.0f + 0.2f * static_cast<float>(i));
     return values;  // 138
 }
@@ -168,7 +172,8 @@ Group activation_group() {
         Scenario s(5);
         const std::vector<float> x = activation_inputs();
         const int width = static_cast<int>(x.size());
-        const int gate = s.builder.value("gate", width), up = s.builder.value("up", width), out = s.builder.value("out", width);
+        const int gate = s.builder.value("gate", width), up = s.builder.value("up", width),
+                  out = s.builder.value("out", width);
         s.builder.embed(s.builder.tensor_of(1, width, ElementType::F32, x), gate);
         s.builder.embed(s.builder.tensor(1, width, ElementType::F32, 0.3f, 1.0f), up);
         s.builder.op(OpId::Activation, OpKind::SwiGlu, kNone, gate, out).in1 = up;
@@ -229,7 +234,8 @@ Scenario fused_scenario(OpKind kind, int rows, bool swapped) {
     if (kind == OpKind::GeluTanh) {
         s.builder.op(OpId::Activation, kind, kNone, a, out);
     } else {
-        s.builder.op(OpId::Activation, kind, kNone, swapped ? b : a, kind == OpKind::Residual ? b : out).in1 = swapped ? a : b;
+        s.builder.op(OpId::Activation, kind, kNone, swapped ? b : a, kind == OpKind::Residual ? b : out).in1 =
+            swapped ? a : b;
     }
     finish_scenario(s, rows, kind == OpKind::Residual ? b : out, 67);
     return s;
@@ -239,10 +245,12 @@ Group fused_group() {
     Group group{"fused", {}};
     for (const int rows : {1, 2, 5, 8, 9, 17}) {
         const std::string name = " rows " + std::to_string(rows);
-        group.rows.push_back({"products and gelu" + name, [=] { return fused_scenario(OpKind::GeluTanh, rows, false); }});
+        group.rows.push_back(
+            {"products and gelu" + name, [=] { return fused_scenario(OpKind::GeluTanh, rows, false); }});
         for (const bool swapped : {false, true}) {
             const std::string order = swapped ? " swapped" : "";
-            group.rows.push_back({"gate, up, swiglu" + name + order, [=] { return fused_scenario(OpKind::SwiGlu, rows, swapped); }});
+            group.rows.push_back(
+                {"gate, up, swiglu" + name + order, [=] { return fused_scenario(OpKind::SwiGlu, rows, swapped); }});
             group.rows.push_back({"product and residual" + name + order, [=] {
                 return fused_scenario(OpKind::Residual, rows, swapped);
             }});
@@ -251,7 +259,8 @@ Group fused_group() {
     return group;
 }
 
-Scenario rope_scenario(int rows, int heads, int head_dim, int rotary_dim, float theta, bool in_place, std::int32_t position) {
+Scenario rope_scenario(int rows, int heads, int head_dim, int rotary_dim, float theta, bool in_place,
+                       std::int32_t position) {
     Scenario s = one_input(10, rows, heads * head_dim, heads * head_dim, [&](Scenario& sc, int in, int out) {
         OpDesc& op = sc.builder.op(OpId::RotateQuery, OpKind::Rope, kNone, in, in_place ? in : out);
         op.heads = op.kv_heads = heads;
@@ -274,7 +283,8 @@ Group rope_group() {
                     return rope_scenario(rows, 3, head_dim, head_dim, 10000.0f, in_place, 5);
                 }});
     group.rows.push_back({"first 8 of 20", [] { return rope_scenario(3, 2, 20, 8, 10000.0f, false, 300); }});
-    group.rows.push_back({"theta 500000 at 100000", [] { return rope_scenario(3, 2, 16, 16, 500000.0f, true, 100000); }});
+    group.rows.push_back(
+        {"theta 500000 at 100000", [] { return rope_scenario(3, 2, 16, 16, 500000.0f, true, 100000); }});
     return group;
 }
 

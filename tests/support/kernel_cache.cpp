@@ -14,7 +14,9 @@ constexpr std::byte kUnwritten{0xFF};  // NaN in every element type
 constexpr std::size_t kGuardFloats = 64;
 constexpr float kGuard = -12345.678f;
 
-std::int64_t pages_of(const CacheShape& shape) { return (shape.capacity + (1 << shape.log2_page) - 1) >> shape.log2_page; }
+std::int64_t pages_of(const CacheShape& shape) {
+    return (shape.capacity + (1 << shape.log2_page) - 1) >> shape.log2_page;
+}
 
 // A vector with guards before and after the part that is handed out.
 class Guarded {
@@ -85,7 +87,8 @@ KvSide TestCache::side(int layer, bool value) const {
     return side;
 }
 
-std::vector<KvView> TestCache::views(std::int32_t count, const std::int32_t* positions, const std::int32_t* store_entries) const {
+std::vector<KvView> TestCache::views(std::int32_t count, const std::int32_t* positions,
+                                     const std::int32_t* store_entries) const {
     std::vector<KvView> views;
     for (int layer = 0; layer < shape_.layers; ++layer) {
         KvView view;
@@ -116,7 +119,8 @@ void TestCache::write(int layer, std::int32_t entry, const std::vector<float>& k
         std::vector<std::byte> row(static_cast<std::size_t>(shape_.head_dim) * element_bytes(type));
         for (int head = 0; head < shape_.kv_heads; ++head) {
             for (int i = 0; i < shape_.head_dim; ++i)
-                store_element(row.data(), type, i, (value ? v : k)[static_cast<std::size_t>(head * shape_.head_dim + i)]);
+                store_element(row.data(), type, i,
+                              (value ? v : k)[static_cast<std::size_t>(head * shape_.head_dim + i)]);
             (void)backend_->upload(*buffer_, static_cast<std::size_t>(offset(layer, head, entry, value)), row);
         }
     }
@@ -160,8 +164,8 @@ StepCase StepCase::causal(const std::vector<std::int32_t>& tokens, std::int32_t 
     return rows;
 }
 
-StepResult run_step(Backend& backend, CompiledStep& step, const StepCase& rows, const std::vector<SequenceRows>& sequences,
-                    const StepOptions& options) {
+StepResult run_step(Backend& backend, CompiledStep& step, const StepCase& rows,
+                    const std::vector<SequenceRows>& sequences, const StepOptions& options) {
     const StepProgram& program = step.program();
     int heads = 0;
     for (const OpDesc& op : program.ops) heads = op.kind == OpKind::Attention ? op.heads : heads;

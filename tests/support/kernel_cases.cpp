@@ -29,9 +29,11 @@ int ProgramBuilder::value(std::string name, std::int64_t width, bool selected) {
     return static_cast<int>(program.values.size()) - 1;
 }
 
-int ProgramBuilder::tensor_of(std::int64_t rows, std::int64_t columns, ElementType type, const std::vector<float>& values) {
+int ProgramBuilder::tensor_of(std::int64_t rows, std::int64_t columns, ElementType type,
+                              const std::vector<float>& values) {
     std::vector<std::byte>& bytes = storage_->emplace_back(values.size() * element_bytes(type));
-    for (std::size_t i = 0; i < values.size(); ++i) store_element(bytes.data(), type, static_cast<std::int64_t>(i), values[i]);
+    for (std::size_t i = 0; i < values.size(); ++i)
+        store_element(bytes.data(), type, static_cast<std::int64_t>(i), values[i]);
     WeightTensor tensor;
     tensor.name = "tensor." + std::to_string(table.tensors.size());
     tensor.data = bytes.data();
@@ -71,7 +73,9 @@ OpDesc& ProgramBuilder::op(OpId id, OpKind kind, int layer, int in0, int out) {
     return program.ops.back();
 }
 
-void ProgramBuilder::embed(int table_index, int out) { op(OpId::Embed, OpKind::Embed, kNone, kNone, out).weight = table_index; }
+void ProgramBuilder::embed(int table_index, int out) {
+    op(OpId::Embed, OpKind::Embed, kNone, kNone, out).weight = table_index;
+}
 
 void ProgramBuilder::norm(OpId id, OpKind kind, int layer, int in, int out, int weight, int bias) {
     OpDesc& desc = op(id, kind, layer, in, out);
@@ -128,7 +132,8 @@ public:
         b_.program.logits_value = b_.value("logits", s_.vocabulary, true);
         b_.select(hidden_, selected);
         norm(OpId::FinalNorm, kNone, selected, last);
-        b_.linear(OpId::LmHead, kNone, last, b_.program.logits_value, s_.tied ? embedding : matrix(s_.vocabulary, s_.hidden, false));
+        b_.linear(OpId::LmHead, kNone, last, b_.program.logits_value,
+                  s_.tied ? embedding : matrix(s_.vocabulary, s_.hidden, false));
     }
 
 private:
@@ -160,7 +165,8 @@ private:
         }
         for (const OpKind kind : {OpKind::CacheStore, OpKind::Attention}) {
             const bool store = kind == OpKind::CacheStore;
-            OpDesc& desc = b_.op(store ? OpId::CacheStore : OpId::Attention, kind, layer, store ? k_ : q_, store ? kNone : attended_);
+            OpDesc& desc = b_.op(store ? OpId::CacheStore : OpId::Attention, kind, layer, store ? k_ : q_,
+                                 store ? kNone : attended_);
             if (store) desc.in1 = v_;
             desc.heads = s_.heads;
             desc.kv_heads = s_.kv_heads;
@@ -183,7 +189,8 @@ private:
 
     const TinyShape& s_;
     ProgramBuilder& b_;
-    int hidden_ = 0, normed_ = 0, q_ = 0, k_ = 0, v_ = 0, attended_ = 0, projected_ = 0, gate_ = 0, up_ = 0, activated_ = 0;
+    int hidden_ = 0, normed_ = 0, q_ = 0, k_ = 0, v_ = 0, attended_ = 0, projected_ = 0, gate_ = 0, up_ = 0,
+        activated_ = 0;
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Small step programs, weights and caches made by hand, to run any backend on. Random values come from a seed, never from
-// the machine.
+// Small step programs, weights and caches made by hand, to run any backend on. Random values come from a seed, never
+// from the machine.
 #pragma once
 
 #include <cstdint>
@@ -46,12 +46,14 @@ public:
 
 private:
     Random random_;
-    std::shared_ptr<std::vector<std::vector<std::byte>>> storage_ = std::make_shared<std::vector<std::vector<std::byte>>>();
+    std::shared_ptr<std::vector<std::vector<std::byte>>> storage_ =
+        std::make_shared<std::vector<std::vector<std::byte>>>();
 };
 
 struct TinyShape {
     bool llama = true;  // else GPT-2: LayerNorm, learned positions, GELU, biases, transposed matrices
-    int layers = 2, hidden = 48, heads = 3, kv_heads = 3, head_dim = 16, feed_forward = 67, vocabulary = 37, context = 160;
+    int layers = 2, hidden = 48, heads = 3, kv_heads = 3, head_dim = 16, feed_forward = 67, vocabulary = 37,
+        context = 160;
     ElementType type = ElementType::F32;
     bool tied = false;
 };
@@ -88,7 +90,8 @@ public:
 
 private:
     std::int64_t side_elements() const;
-    std::int64_t offset(int layer, std::int64_t head, std::int32_t entry, bool value) const;  // in bytes from the buffer's start
+    std::int64_t offset(int layer, std::int64_t head, std::int32_t entry,
+                        bool value) const;  // in bytes from the buffer's start
     KvSide side(int layer, bool value) const;
 
     CacheShape shape_;
@@ -122,8 +125,8 @@ struct StepOptions {
 };
 
 // Runs one step with guards around the logits and the captured weights. `heads` is needed for the capture.
-StepResult run_step(Backend& backend, CompiledStep& step, const StepCase& rows, const std::vector<SequenceRows>& sequences,
-                    const StepOptions& options = {});
+StepResult run_step(Backend& backend, CompiledStep& step, const StepCase& rows,
+                    const std::vector<SequenceRows>& sequences, const StepOptions& options = {});
 
 // Largest |a - b| divided by the largest |b| (at least `floor`); infinity when a NaN or a size differs.
 double relative_difference(const std::vector<float>& a, const std::vector<float>& b, double floor = 1e-3);
