@@ -24,8 +24,7 @@ EngineWorker::EngineWorker(std::unique_ptr<EngineDriver> driver, std::shared_ptr
 EngineWorker::~EngineWorker() = default;
 
 // The one place where an exception of the engine's thread ends: memory that ran out in the standard library, mostly.
-template <class Work>
-void EngineWorker::guarded(const Ticket& ticket, Work&& work) {
+void EngineWorker::guarded(const Ticket& ticket, const std::function<Status(WorkOutcome&)>& work) {
     WorkOutcome outcome;
     const auto unexpected = [&](const QString& text) {
         const QString hint = run_ != nullptr && run_->broken ? tr("Reset starts the run anew.") : QString();

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <QObject>
+#include <functional>
 #include <memory>
 #include <optional>
 
@@ -56,8 +57,7 @@ Q_SIGNALS:
     void inspected(quint64 number, const decodescope::InspectedCell& cell);
 
 private:
-    template <class Work>
-    void guarded(const Ticket& ticket, Work&& work);
+    void guarded(const Ticket& ticket, const std::function<Status(WorkOutcome&)>& work);
     Status do_apply(const Ticket& ticket, const SessionSettings& wanted, bool fresh);
     Result<LoadedModelPtr> load(const Ticket& ticket, const SessionSettings& wanted);
     bool needs_load(const SessionSettings& wanted) const;
