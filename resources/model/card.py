@@ -79,10 +79,10 @@ def copy_section(model, tok, cases):
 def repetition_section(model, tok, seeds, length):
     """At temperature 0.8 for every seed, and greedy."""
     rows = []
+    hot_texts, cold_texts = (measure.long_texts(model, tok, seeds, length, t) for t in (0.8, 0.0))
     for lang in tales.WORLDS:
         for seed in range(seeds):
-            hot = measure.most_repeated(measure.sample(model, tok, lang, seed, length, 0.8)[1])
-            cold = measure.most_repeated(measure.sample(model, tok, lang, seed, length, 0.0)[1])
+            hot, cold = (measure.most_repeated(t[lang, seed]) for t in (hot_texts, cold_texts))
             rows.append([LANGUAGE[lang], seed, hot, "reached" if hot < 3 else "MISSED", cold, "no loop" if cold < 3 else "loops"])
     return table(["language", "seed", "temperature 0.8", "must: below 3", "greedy", "aim"], rows)
 
@@ -112,7 +112,7 @@ def main():
     a = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     a.add_argument("--cases", type=int, default=200)
     a.add_argument("--seeds", type=int, default=5)
-    a.add_argument("--length", type=int, default=1900)
+    a.add_argument("--length", type=int, default=2000)
     a.add_argument("--date", default=str(date.today()))
     a.add_argument("--threads", type=int, default=os.cpu_count())
     a = a.parse_args()
@@ -121,14 +121,15 @@ def main():
     c = model.config
     last, losses = loss_section(os.path.join(HERE, "loss-log.tsv"))
     with open(os.path.join(HERE, "recipe.json"), encoding="utf-8") as f:
-        recipe = json.load(f)
+        recipe_text = f.read().strip()
+        recipe = json.loads(recipe_text)
     weights = os.path.join(BUNDLED, "model.safetensors")
     loss = measure.held_out_loss(model, tok, 20)
     values = {
         "parameters": f"{sum(p.numel() for p in model.parameters()):,}", "entries": len(tok), "config": c,
         "bytes": f"{os.path.getsize(weights):,}", "sha256": sha256(weights), "date": a.date,
         "seed": recipe["seed"], "steps": last[0], "tokens": f"{int(last[1]):,}", "minutes": round(int(last[2]) / 60),
-        "recipe": json.dumps(recipe, indent=2), "cases": a.cases, "length": a.length, "threshold": percent(probe.CLEAR),
+        "recipe": recipe_text, "recipe_rates": f"{recipe['muon_rate']} for Muon and {recipe['adamw_rate']} for AdamW", "cases": a.cases, "length": a.length, "threshold": percent(probe.CLEAR),
         "loss_en": f"{loss['en']:.3f}", "loss_zh": f"{loss['zh']:.3f}", "losses": losses,
         "heads": heads_section(probe.probe(model, tok), c["num_hidden_layers"], c["num_attention_heads"]),
         "recall": recall_section(model, tok, a.cases), "copy": copy_section(model, tok, a.cases),

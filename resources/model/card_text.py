@@ -46,11 +46,24 @@ This file is written by `card.py` from measurements; run it again to check them.
   names said again, `rate` the factor of the learning rate from the start of the stage to its end.
 - Muon for the weight matrices, AdamW for embedding and norms, gradient clipping at 1.
 - Answers and copies weigh more in the loss (`loss_weight`).
-- One part of the initial weights is set by hand: the three query heads of the first
-  group in layer 0 start as heads that look 1, 2 and 3 tokens back, and feature 0 of the embedding
-  starts as a constant which their keys read (`network.initialise`). All else is random. Without
-  such heads copying by induction forms only late in so short a training. What the heads do
-  after training is measured below, not assumed.
+- Rate 1 stands for {recipe_rates}.
+
+Some weights are set by hand, at the start and twice on the way; everything is trained after that.
+What the heads do in the end is measured below, not assumed.
+
+- At the start (`network.initialise`) the three query heads of the first group in layer 0 look a fixed
+  step back, and feature 0 of the embedding is a constant which their keys read. Without such heads copying
+  by induction forms only late in so short a training.
+- Stage `subjects`: the rotary base goes from 10000 to 500000, and the second group of layer 0 is set to heads
+  that rest on the latest name or object; stage `match`: once more, and three heads of layer 1 start by looking
+  where the subject is the same (`subject_heads.py`). This gained little.
+- Stage `context`: the second group of layer 0 is set to look 3, 4 and 5 tokens back (the head that looks two
+  back, turned further), and three heads of layer 1 start as induction heads that also compare the token
+  three back (`context_heads.py`). Before it the model chose among values of the right sort without regard to
+  whose they were.
+- The rule that no character and no invented syllable comes twice in one list came in at stage `context` too; the
+  steps before it saw lists without that rule, and up to stage `facts` documents of many facts did not exist. So a run from the start with
+  the files as they are now sees a little other text in those stages.
 
 ## Loss curve
 
@@ -81,7 +94,7 @@ A list of three to seven items or an invented name, said again word for word. {c
 {copy}
 ## Repetition
 
-{length} tokens (the context less the prompt) from five held-out openings per language, going on past the end of
+{length} tokens after five held-out openings per language, going on past the end of
 the story. How often the most frequent run of 24 tokens occurs.
 
 {repetition}

@@ -19,30 +19,35 @@ class Decoder:
         self.model = model
 
     @torch.no_grad()
-    def run(self, ids, count, temperature=0.0, seed=0, stop=False):
-        """`count` tokens after ids; with stop, not past the end token."""
+    def run_many(self, rows, count, temperature=0.0, seed=0, stop=False):
+        """`count` tokens after each of the rows, which have one length; with stop, until the first row ends."""
         m, g = self.model, torch.Generator().manual_seed(seed)
-        cache, out, feed, at = [None] * len(m.blocks), [], list(ids), 0
-        while len(out) < count:
-            cos, sin = (t[at:at + len(feed)] for t in m.tables)
-            x = m.embed(torch.tensor([feed]))                                # [1, T, C]
+        cache, out, feed, at = [None] * len(m.blocks), [[] for _ in rows], torch.tensor(rows), 0
+        for _ in range(count):
+            cos, sin = (t[at:at + feed.shape[1]] for t in m.tables)
+            x = m.embed(feed)                                                # [B, T, C]
             for i, block in enumerate(m.blocks):
-                q, k, v = block.project(x, cos, sin)                         # [1, H or Hkv, T, D]
+                q, k, v = block.project(x, cos, sin)                         # [B, H or Hkv, T, D]
                 if cache[i] is not None:
                     k, v = (torch.cat(pair, 2) for pair in zip(cache[i], (k, v)))
                 cache[i] = (k, v)
                 x = block.finish(x, attention_weights(q, block.spread(k)) @ block.spread(v))
-            at += len(feed)
-            logits = F.linear(m.norm(x[0, -1]), m.embed.weight)
+            at += feed.shape[1]
+            logits = F.linear(m.norm(x[:, -1]), m.embed.weight)              # [B, V]
             if temperature == 0:
-                token = int(logits.argmax())
+                feed = logits.argmax(-1, keepdim=True)
             else:
-                token = int(torch.multinomial(torch.softmax(logits / temperature, -1), 1, generator=g))
-            if stop and token == END_ID:
+                feed = torch.multinomial(torch.softmax(logits / temperature, -1), 1, generator=g)
+            tokens = feed[:, 0].tolist()
+            if stop and END_ID in tokens:
                 break
-            out.append(token)
-            feed = [token]
+            for row, token in zip(out, tokens):
+                row.append(token)
         return out
+
+    def run(self, ids, count, temperature=0.0, seed=0, stop=False):
+        """The same for one row."""
+        return self.run_many([list(ids)], count, temperature, seed, stop)[0]
 
 
 # ---- cases ---------------------------------------------------------------------
@@ -181,6 +186,15 @@ def sample(model, tok, lang, number, count, temperature):
     """(opening, ids of the continuation)"""
     text = opening(lang, number)
     return text, Decoder(model).run(tok.encode(text), count, temperature, seed=number)
+
+
+def long_texts(model, tok, seeds, count, temperature):
+    """{(lang, number): ids} of `count` tokens after the first tokens of held-out openings."""
+    keys = [(lang, n) for lang in tales.WORLDS for n in range(seeds)]
+    prompts = [tok.encode(opening(lang, n)) for lang, n in keys]
+    shortest = min(len(p) for p in prompts)
+    rows = Decoder(model).run_many([p[:shortest] for p in prompts], count, temperature, seed=1)
+    return dict(zip(keys, rows))
 
 
 if __name__ == "__main__":

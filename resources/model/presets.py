@@ -8,9 +8,11 @@ and does not fall into a loop; of several wordings the first that passes is take
 import argparse
 import json
 import os
+import re
 
 import measure
 import network
+import tales
 from bpe import Tokenizer
 from preset_texts import PRESETS
 
@@ -18,9 +20,17 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 MODEL_WINDOW = 2048
 
 
-def loops(ids, run=16, times=3):
+def loops(ids, run=20, times=3):
     """Does a run of this many tokens come this often?"""
     return measure.most_repeated(ids, run) >= times
+
+
+def names_collide(text):
+    """Is one person there twice in one sentence, as in "Ben gave it to Ben"?"""
+    for sentence in re.split(r"[.?!\n\"。？！“”]", text):
+        if any(sentence.count(n) > 1 for w in tales.WORLDS.values() for n in w.NAMES):
+            return True
+    return False
 
 
 def check(model, tok, text, expect, count):
@@ -32,6 +42,8 @@ def check(model, tok, text, expect, count):
         return told, f"begins with {told[:40]!r}"
     if loops(ids):
         return told, "loops"
+    if names_collide(told):
+        return told, "one name twice in a sentence"
     if len(ids) < count:
         return told, f"ends after {len(ids)} tokens"
     return told, None

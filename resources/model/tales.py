@@ -46,12 +46,13 @@ class Teller:
         return self.length * TOKENS_PER_CHAR[self.lang]
 
     def raw(self, text):
-        self.parts.append(text)
-        self.length += len(text)
+        if text:
+            self.parts.append(text)
+            self.length += len(text)
 
     def say(self, text):
         """Appends one sentence."""
-        if self.parts and self.parts[-1][-1] != "\n":
+        if self.parts and self.parts[-1][-1] not in "\n ":
             self.raw(self.w.SPACE)
         self.raw(text[0].upper() + text[1:])
 
@@ -74,7 +75,8 @@ class Teller:
         o = self.draw("object", w.OBJECTS)
         while o in taken:
             o = self.draw("object", w.OBJECTS)
-        return {"p": p, "q": q, "a": self.draw("place", w.PLACES), "b": r.choice(w.PLACES), "o": o,
+        a = self.draw("place", w.PLACES)
+        return {"p": p, "q": q, "a": a, "b": r.choice([x for x in w.PLACES if x != a]), "o": o,
                 "u": w.MEASURES[w.OBJECTS.index(o)], "f": self.draw("food", w.FOODS),
                 "n": self.draw("animal", w.ANIMALS), "c": self.draw("colour", w.COLOURS),
                 "m": r.choice(w.MOODS), "k": r.choice(w.NUMBERS)}
@@ -105,11 +107,14 @@ class Teller:
         self.facts[kind, subject] = (value, self.length)
         return True
 
-    def strange_name(self):
+    def strange_name(self, syllables=None):
+        """An invented name; no syllable comes twice, so that what follows one is never in doubt."""
         r, w = self.r, self.w
+        syllables = syllables or r.sample(w.SYLLABLES, len(w.SYLLABLES))
         if self.lang == "zh":
-            return "".join(r.sample(w.SYLLABLES, r.choice([2, 3, 3, 4])))
-        return " ".join("".join(r.sample(w.SYLLABLES, r.choice([2, 2, 3]))).capitalize() for _ in range(r.choice([1, 2, 2])))
+            return "".join(syllables.pop() for _ in range(min(len(syllables), r.choice([2, 3, 3, 4]))))
+        words = [[syllables.pop() for _ in range(r.choice([2, 2, 3]))] for _ in range(r.choice([1, 2, 2])) if len(syllables) > 2]
+        return " ".join("".join(x).capitalize() for x in words)
 
     def pick_fact(self, limit):
         known = [k for k in self.facts if self.asked.get(k, 0) < limit]
@@ -151,16 +156,23 @@ class Teller:
 
     # ---- lists -----------------------------------------------------------------
     def items(self, longest):
+        """Items of a list; no Chinese character and no invented syllable comes twice in it."""
         w, r = self.w, self.r
         n = r.randint(3, longest)
-        kind = r.randrange(5)
-        if kind == 0:
-            return [self.strange_name() for _ in range(n)]
-        if kind == 1:
-            pool = w.OBJECTS + w.FOODS + w.ANIMALS + w.NAMES + w.COLOURS
-        else:
-            pool = r.choice([w.OBJECTS, w.FOODS, w.ANIMALS, w.NAMES, w.PLACES, w.OBJECTS])
-        return r.sample(pool, n)
+        if r.random() < 0.2:
+            syllables = r.sample(w.SYLLABLES, len(w.SYLLABLES))
+            out = []
+            while len(out) < n and len(syllables) > 4:
+                out.append(self.strange_name(syllables))
+            return out
+        pool = w.OBJECTS + w.FOODS + w.ANIMALS + w.NAMES if r.random() < 0.3 else r.choice(
+            [w.OBJECTS, w.FOODS, w.ANIMALS, w.NAMES, w.PLACES, w.OBJECTS])
+        out, used = [], set()
+        for x in r.sample(pool, len(pool)):
+            if len(out) < n and not (self.lang == "zh" and used & set(x)):
+                out.append(x)
+                used |= set(x)
+        return out
 
     def open_list(self, longest=7):
         """A list said for the first time."""
@@ -265,6 +277,29 @@ class Teller:
         for key in r.sample(list(self.facts), min(len(self.facts), r.randint(2, 4))):
             self.ask(key)
 
+    def facts_only(self, size):
+        """Many facts of one or two kinds side by side, and all are asked for: only the name tells which."""
+        r = self.r
+        self.title("quiz")
+        people = r.sample(self.w.NAMES, 18)
+        while self.size < size and people:
+            self.facts, self.asked = {}, {}
+            self.cast = [people.pop() for _ in range(min(len(people), r.choice([3, 4, 5, 6, 6])))]
+            if len(self.cast) < 3:
+                break
+            kinds = r.sample(["in", "in", *PEOPLE_FACTS], r.choice([1, 1, 2]))
+            for _ in range(r.randint(3, 7)):
+                self.new_fact(r.choice(kinds))
+            self.newline()
+            for _ in range(r.choice([0, 0, 1, 2])):
+                self.scene(r.choice(self.w.TIMES))
+            for key in r.sample(list(self.facts), len(self.facts)):
+                self.ask(key)
+            if next(self.treasures, None) is None or r.random() < 0.3:
+                break
+            self.newline()
+            self.say(self.draw("morning", self.w.MORNING).format(day=r.choice(self.w.DAYS), **self.slots()))
+
     def copy(self, size):
         """Lists and names said again after a while."""
         r = self.r
@@ -290,7 +325,7 @@ class Teller:
 
 
 def document(seed, lang, size=None, style=None):
-    """The document of a seed. size: about how many tokens; style: story, quiz or copy."""
+    """The document of a seed. size: about how many tokens; style: story, quiz, facts_only or copy."""
     t = Teller(seed, lang)
     style = style or t.r.choices(["story", "quiz", "copy"], [5, 3, 2])[0]
     size = size or t.r.choice([150, 300, 500, 900])

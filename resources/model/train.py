@@ -23,7 +23,9 @@ import torch
 import torch.nn.functional as F
 
 import batches
+import context_heads
 import network
+import subject_heads
 from bpe import Tokenizer
 
 COLUMNS = ("step", "tokens", "seconds", "stage", "window", "rate", "plain loss", "plain right", "recall loss", "recall right",
@@ -66,13 +68,13 @@ def orthogonal(x):
 
 
 def stage_at(stages, step):
-    """The stage of a step and the learning rate factor, linear within the stage."""
+    """The stage of a step, the learning rate factor, linear within the stage, and whether the stage begins."""
     for stage in stages:
         if step < stage["steps"]:
             a, b = stage["rate"]
-            return stage, a + (b - a) * step / stage["steps"]
+            return stage, a + (b - a) * step / stage["steps"], step == 0
         step -= stage["steps"]
-    return None, 0.0
+    return None, 0.0, False
 
 
 class Run:
@@ -111,10 +113,33 @@ class Run:
         for o, state in zip(self.optimisers, s["optimisers"]):
             o.load_state_dict(state)
         self.step, self.seen, self.seconds = s["step"], s["seen"], s["seconds"]
+        self.set_rope(s["rope_theta"])
+
+    def set_rope(self, theta):
+        self.model.config["rope_theta"] = theta
+        self.model.tables = network.rotary_tables(self.model.config)
+
+    def enter(self, stage):
+        """What a stage changes before its first step; the optimisers start afresh then."""
+        if "rope_theta" in stage:
+            self.set_rope(stage["rope_theta"])
+        if stage.get("subject_heads"):
+            subject_heads.install(self.model, self.tok, self.recipe["seed"], stage["subject_heads"])
+            subject_heads.install_matching(self.model, self.tok, stage.get("match_layers", []), self.recipe["seed"])
+        if stage.get("context_heads"):
+            gain, strength = stage["context_heads"]
+            context_heads.install_offsets(self.model, self.tok, self.recipe["seed"], gain)
+            context_heads.install_induction(self.model, self.tok, 1, 1, 3, self.recipe["seed"], strength)
+        if "louder_offsets" in stage:
+            context_heads.louder(self.model, stage["louder_offsets"])
+        if {"rope_theta", "subject_heads", "context_heads"} & set(stage):
+            for o in self.optimisers:
+                o.state.clear()
 
     def checkpoint(self):
         torch.save({"model": self.model.state_dict(), "optimisers": [o.state_dict() for o in self.optimisers],
-                    "step": self.step, "seen": self.seen, "seconds": self.seconds}, self.path + ".part")
+                    "step": self.step, "seen": self.seen, "seconds": self.seconds,
+                    "rope_theta": self.model.config["rope_theta"]}, self.path + ".part")
         os.replace(self.path + ".part", self.path)
         network.save(self.model, os.path.join(self.work, "export"))
 
@@ -161,9 +186,11 @@ def main():
         if log.tell() == 0:
             log.write("\t".join(COLUMNS) + "\n")
         while a.until is None or run.step < a.until:
-            stage, rate = stage_at(recipe["stages"], run.step)
+            stage, rate, begins = stage_at(recipe["stages"], run.step)
             if stage is None:
                 break
+            if begins:
+                run.enter(stage)
             totals += run.advance(stage, rate)
             if run.step % a.log_every == 0:
                 mean = totals / totals[:, :1].clamp(min=1)
