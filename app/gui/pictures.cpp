@@ -132,7 +132,10 @@ Status run_steps(Shell& shell, const ShotRequest& request) {
     opening.play = false;
     opening.tokens_per_second = 0;
     shell.open(opening);
-    const auto failed = [&] { return error.has_value(); };
+    const auto failed = [&] {
+        return error.has_value() ||
+               (shell.opened() && session.state() == SessionState::Ready && session.step_count() == 0);
+    };
     wait_for(
         session,
         [&] {
@@ -151,7 +154,8 @@ Status run_steps(Shell& shell, const ShotRequest& request) {
             failed);
     }
     if (error) return *error;
-    if (session.step_count() == 0) return make_error(ErrorKind::Model, "No step was made in two minutes.");
+    if (session.step_count() == 0)
+        return make_error(ErrorKind::Model, "The model made no step.", "Give it a prompt with -p.");
     session.view_step(std::min(request.steps, session.step_count() - 1));
     session.set_tokens_per_second(4);
     return {};

@@ -1211,6 +1211,14 @@
             <source>There is not enough memory for this.</source>
             <translation>内存不足。</translation>
         </message>
+        <message>
+            <source>Reset starts the run anew.</source>
+            <translation>重置可重新开始运行。</translation>
+        </message>
+        <message>
+            <source>An unexpected error stopped the work: %1.</source>
+            <translation>意外错误中断了工作：%1。</translation>
+        </message>
     </context>
     <context>
         <name>decodescope::ExportDialog</name>
@@ -2214,21 +2222,6 @@
         <message>
             <source>Menu</source>
             <translation>菜单</translation>
-        </message>
-    </context>
-    <context>
-        <name>decodescope::Work</name>
-        <message>
-            <source>Reset starts the run anew.</source>
-            <translation>重置可重新开始运行。</translation>
-        </message>
-        <message>
-            <source>There is not enough memory for this.</source>
-            <translation>内存不足。</translation>
-        </message>
-        <message>
-            <source>An unexpected error stopped the work: %1.</source>
-            <translation>意外错误中断了工作：%1。</translation>
         </message>
     </context>
     <context>

@@ -1,6 +1,7 @@
 // The window: transport, keys, presentation, layout, language, closing at any moment.
 #include <QAction>
 #include <QComboBox>
+#include <QLabel>
 #include <QPushButton>
 #include <QRandomGenerator>
 #include <QSpinBox>
@@ -287,12 +288,13 @@ private Q_SLOTS:
         for (QWidget* widget : f.window()->findChildren<QWidget*>()) {
             if (!widget->isVisible() || widget->focusPolicy() == Qt::NoFocus) continue;
             const auto* labelled = qobject_cast<QAbstractButton*>(widget);
+            const auto* text = qobject_cast<QLabel*>(widget);  // selectable text names itself
             const bool inner = widget->objectName().startsWith(QLatin1String("qt_")) ||
                                widget->parentWidget()->inherits("QAbstractItemView") ||
                                widget->parentWidget()->inherits("QAbstractSpinBox");
-            const bool named = !widget->accessibleName().isEmpty() ||
-                               (labelled != nullptr && !labelled->text().isEmpty()) || inner ||
-                               widget->inherits("QAbstractScrollArea");
+            const bool named =
+                !widget->accessibleName().isEmpty() || (labelled != nullptr && !labelled->text().isEmpty()) ||
+                (text != nullptr && !text->text().isEmpty()) || inner || widget->inherits("QAbstractScrollArea");
             QVERIFY2(named, qPrintable(QStringLiteral("%1 in %2")
                                            .arg(QLatin1String(widget->metaObject()->className()),
                                                 QLatin1String(widget->parentWidget()->metaObject()->className()))));

@@ -40,6 +40,8 @@ public:
     Selection* selection() { return &selection_; }
     void apply_preferences(const Preferences& preferences);
     QString language() const { return language_; }
+    // Whether the opening has come as far as it can: the prompt is fed, or there is none to feed.
+    bool opened() const { return stage_ == Opening::Done; }
 
 Q_SIGNALS:
     void window_replaced();

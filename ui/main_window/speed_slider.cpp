@@ -14,6 +14,7 @@ SpeedSlider::SpeedSlider(QWidget* parent) : QSlider(Qt::Horizontal, parent) {
     setRange(0, kTop);
     setSingleStep(4);
     setPageStep(12);
+    setFocusPolicy(Qt::TabFocus);
     setAccessibleName(tr("Speed"));
     connect(this, &QSlider::valueChanged, this, [this] {
         show_words();

@@ -7,6 +7,7 @@
 #include <QPushButton>
 #include <QToolButton>
 #include <QVBoxLayout>
+#include <QWheelEvent>
 
 #include "ui/main_window/preferences.h"
 #include "ui/main_window/settings_desk.h"
@@ -21,6 +22,15 @@ namespace {
 
 const QString kOwnText = QStringLiteral("\x01own");
 const QString kOtherModel = QStringLiteral("\x01other");
+
+// Changes what runs only when it is asked to: neither the wheel nor an arrow key after a click does.
+class QuietBox : public QComboBox {
+public:
+    explicit QuietBox(QWidget* parent) : QComboBox(parent) { setFocusPolicy(Qt::TabFocus); }
+
+protected:
+    void wheelEvent(QWheelEvent* event) override { event->ignore(); }
+};
 
 void select_data(QComboBox* box, const QString& data) {
     const QSignalBlocker quiet(box);
@@ -94,7 +104,7 @@ QComboBox* TransportBar::add_choice(QHBoxLayout& row, const QString& title, cons
     column->setSpacing(1);
     auto* note = new QLabel(title, this);
     note->setProperty("note", true);
-    auto* box = new QComboBox(this);
+    auto* box = new QuietBox(this);
     box->setToolTip(help);
     box->setAccessibleName(QString(title).remove(QLatin1Char('&')));
     box->setAccessibleDescription(help);

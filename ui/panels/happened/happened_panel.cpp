@@ -44,7 +44,7 @@ public:
         slow_->setToolTip(tr("Replay this step stage by stage"));
         slow_->setCheckable(true);
         slow_->setProperty("small", true);
-        slow_->setFocusPolicy(Qt::StrongFocus);
+        slow_->setFocusPolicy(Qt::TabFocus);
         connect(slow_, &QToolButton::toggled, this, [this](bool on) { on ? start() : stop(); });
         connect(chips_, &StageChips::chosen, this, [this](int stage) { choose(stage); });
         connect(&timer_, &QTimer::timeout, this, [this] { show_moment(at_ + 1); });

@@ -95,7 +95,7 @@ private:
             button->setToolTip(help);
             button->setCheckable(true);
             button->setProperty("small", true);
-            button->setFocusPolicy(Qt::StrongFocus);
+            button->setFocusPolicy(Qt::TabFocus);
             row->addWidget(button);
             group->addButton(button);
             return button;

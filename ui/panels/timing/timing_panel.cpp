@@ -101,7 +101,7 @@ private:
         button->setToolTip(help);
         button->setCheckable(checkable);
         button->setProperty("small", true);
-        button->setFocusPolicy(Qt::StrongFocus);
+        button->setFocusPolicy(Qt::TabFocus);
         parent->layout()->addWidget(button);
         return button;
     }
