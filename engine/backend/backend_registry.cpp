@@ -17,11 +17,13 @@ Result<std::shared_ptr<Backend>> BackendRegistry::create(const BackendRequest& r
     for (const auto& entry : entries_) {
         if (serves(entry, request.id)) {
             if (entry.available && entry.create) return entry.create(request);
-            return make_error(ErrorKind::Unsupported, fmt::format("The backend \"{}\" does not work here: {}", request.id, entry.reason));
+            return make_error(ErrorKind::Unsupported,
+                              fmt::format("The backend \"{}\" does not work here: {}", request.id, entry.reason));
         }
         known += (known.empty() ? "" : ", ") + entry.id;
     }
-    return make_error(ErrorKind::Argument, fmt::format("Unknown backend \"{}\".", request.id), known.empty() ? "There is none." : fmt::format("There are {}.", known));
+    return make_error(ErrorKind::Argument, fmt::format("Unknown backend \"{}\".", request.id),
+                      known.empty() ? "There is none." : fmt::format("There are {}.", known));
 }
 
 }  // namespace decodescope

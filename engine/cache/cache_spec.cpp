@@ -25,7 +25,8 @@ Result<const StrategyDescriptor*> known_strategy(const std::string& id) {
     if (const auto* descriptor = find_strategy(id)) return descriptor;
     std::vector<std::string> names;
     for (const auto& descriptor : strategy_catalogue()) names.push_back(descriptor.id);
-    return make_error(ErrorKind::Argument, fmt::format("Unknown cache strategy \"{}\".", id), fmt::format("There are {}.", joined(names)));
+    return make_error(ErrorKind::Argument, fmt::format("Unknown cache strategy \"{}\".", id),
+                      fmt::format("There are {}.", joined(names)));
 }
 
 Result<const ParameterDescriptor*> known_parameter(const StrategyDescriptor& strategy, const std::string& name) {
@@ -34,7 +35,8 @@ Result<const ParameterDescriptor*> known_parameter(const StrategyDescriptor& str
     }
     std::vector<std::string> names;
     for (const auto& parameter : strategy.parameters) names.push_back(parameter.name);
-    return make_error(ErrorKind::Argument, fmt::format("The cache strategy \"{}\" has no parameter \"{}\".", strategy.id, name),
+    return make_error(ErrorKind::Argument,
+                      fmt::format("The cache strategy \"{}\" has no parameter \"{}\".", strategy.id, name),
                       names.empty() ? "It has none." : fmt::format("It has {}.", joined(names)));
 }
 
@@ -49,8 +51,10 @@ std::string allowed_values(const ParameterDescriptor& parameter) {
 }
 
 Error bad_value(const std::string& strategy, const ParameterDescriptor& parameter, std::string_view value) {
-    return make_error(ErrorKind::Argument, fmt::format("\"{}\" is no value for {} of the cache strategy \"{}\".", value, parameter.name, strategy),
-                      fmt::format("It takes {}.", allowed_values(parameter)));
+    return make_error(
+        ErrorKind::Argument,
+        fmt::format("\"{}\" is no value for {} of the cache strategy \"{}\".", value, parameter.name, strategy),
+        fmt::format("It takes {}.", allowed_values(parameter)));
 }
 
 bool in_range(const ParameterDescriptor& parameter, std::int64_t value) {
@@ -92,13 +96,16 @@ Status parse_parameter(const StrategyDescriptor& strategy, std::string_view text
     auto parameter = known_parameter(strategy, name);
     if (!parameter.ok()) return parameter.error();
     if (equals == std::string_view::npos) {
-        return make_error(ErrorKind::Argument, fmt::format("The parameter {} of the cache strategy \"{}\" has no value.", name, strategy.id),
+        return make_error(ErrorKind::Argument,
+                          fmt::format("The parameter {} of the cache strategy \"{}\" has no value.", name, strategy.id),
                           fmt::format("Write {}= and {}.", name, allowed_values(**parameter)));
     }
     const auto value = parse_value(**parameter, text.substr(equals + 1));
     if (!value) return bad_value(strategy.id, **parameter, text.substr(equals + 1));
     if (!values.emplace(name, *value).second) {
-        return make_error(ErrorKind::Argument, fmt::format("The parameter {} of the cache strategy \"{}\" is given twice.", name, strategy.id));
+        return make_error(
+            ErrorKind::Argument,
+            fmt::format("The parameter {} of the cache strategy \"{}\" is given twice.", name, strategy.id));
     }
     return {};
 }
@@ -130,7 +137,8 @@ Result<CacheSpec> complete_cache_spec(const CacheSpec& spec) {
         if (!in_range(**parameter, value)) return bad_value(spec.id, **parameter, fmt::format("{}", value));
     }
     CacheSpec result = spec;
-    for (const auto& parameter : (*strategy)->parameters) result.parameters.emplace(parameter.name, parameter.default_value);
+    for (const auto& parameter : (*strategy)->parameters)
+        result.parameters.emplace(parameter.name, parameter.default_value);
     return result;
 }
 
@@ -141,7 +149,9 @@ std::string to_string(const CacheSpec& spec) {
     char separator = ':';
     for (const auto& parameter : strategy->parameters) {
         const auto found = spec.parameters.find(parameter.name);
-        if (found == spec.parameters.end() || found->second == parameter.default_value || !in_range(parameter, found->second)) continue;
+        if (found == spec.parameters.end() || found->second == parameter.default_value ||
+            !in_range(parameter, found->second))
+            continue;
         text += fmt::format("{}{}={}", separator, parameter.name, value_text(parameter, found->second));
         separator = ',';
     }

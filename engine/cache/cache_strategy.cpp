@@ -18,11 +18,13 @@ EntryTable EntryList::table() const {
 }
 
 Status check_new_tokens(std::int64_t new_tokens, std::int64_t seen) {
-    if (new_tokens < 1) return make_error(ErrorKind::Argument, fmt::format("A step needs at least one token, not {}.", new_tokens));
+    if (new_tokens < 1)
+        return make_error(ErrorKind::Argument, fmt::format("A step needs at least one token, not {}.", new_tokens));
     const std::int64_t limit = std::numeric_limits<std::int32_t>::max();
     if (new_tokens > limit - seen) {
-        return make_error(ErrorKind::Capacity, fmt::format("{} tokens after {} are more than the {} that positions can count.",
-                                                           new_tokens, seen, limit));
+        return make_error(
+            ErrorKind::Capacity,
+            fmt::format("{} tokens after {} are more than the {} that positions can count.", new_tokens, seen, limit));
     }
     return {};
 }
@@ -35,7 +37,8 @@ Status check_truncate(std::int64_t tokens, std::int64_t seen) {
 
 std::vector<RowVisibility> causal_visibility(std::int64_t first, std::int64_t count) {
     std::vector<RowVisibility> rows(static_cast<std::size_t>(count));
-    for (std::int64_t r = 0; r < count; ++r) rows[static_cast<std::size_t>(r)].position = static_cast<std::int32_t>(first + r);
+    for (std::int64_t r = 0; r < count; ++r)
+        rows[static_cast<std::size_t>(r)].position = static_cast<std::int32_t>(first + r);
     return rows;
 }
 

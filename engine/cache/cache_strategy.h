@@ -1,5 +1,5 @@
-// Policy of a cache: which positions stay, in which slots, and what may be read. Knows no tensor and no device. One object
-// per (sequence, layer group), a layer group being layers that share one entry table.
+// Policy of a cache: which positions stay, in which slots, and what may be read. Knows no tensor and no device. One
+// object per (sequence, layer group), a layer group being layers that share one entry table.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,9 @@ struct EntryList {
     std::vector<std::int32_t> positions;  // [count]
 
     std::int64_t slot(std::int32_t entry) const;
-    std::int32_t position(std::int32_t entry) const { return positions.empty() ? entry : positions[static_cast<std::size_t>(entry)]; }
+    std::int32_t position(std::int32_t entry) const {
+        return positions.empty() ? entry : positions[static_cast<std::size_t>(entry)];
+    }
     EntryTable table() const;  // valid while this object lives and is not changed
 };
 
@@ -42,7 +44,8 @@ struct CachePlan {
     std::vector<std::int32_t> row_entries;     // [new rows] entries that each row sees
     std::vector<std::int32_t> evicted;         // positions that leave with this step
     std::int64_t stored_after = 0;             // tokens_stored once committed
-    // Storage whose capacity in slots is not exactly capacity_after is exchanged for one that is, and `moves` are copied.
+    // Storage whose capacity in slots is not exactly capacity_after is exchanged for one that is, and `moves` are
+    // copied.
     std::int64_t capacity_before = 0, capacity_after = 0;
     std::vector<SlotMove> moves;               // every row that stays
 };
@@ -55,8 +58,8 @@ public:
     virtual Result<CachePlan> plan(std::int64_t new_tokens) const = 0;
     // Takes a plan that was made for the present state; no other call between them may have changed it.
     virtual void commit(const CachePlan& plan) = 0;
-    // Keeps the first `tokens` of the tokens seen, exactly. Argument error when negative or more than seen (both numbers);
-    // Unsupported error, saying how many can be kept, when rows that would be needed have left.
+    // Keeps the first `tokens` of the tokens seen, exactly. Argument error when negative or more than seen (both
+    // numbers); Unsupported error, saying how many can be kept, when rows that would be needed have left.
     virtual Status truncate(std::int64_t tokens) = 0;
     virtual void reset() = 0;  // as if just created
     virtual std::unique_ptr<CacheStrategy> clone() const = 0;

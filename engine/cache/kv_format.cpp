@@ -11,7 +11,8 @@ Result<ElementType> parse_element(std::string_view name) {
     for (const ElementType type : {ElementType::F32, ElementType::F16}) {
         if (element_name(type) == name) return type;
     }
-    return make_error(ErrorKind::Argument, fmt::format("Unknown KV type \"{}\".", name), "There are f32 and f16, for K and V together or as k=f16,v=f32.");
+    return make_error(ErrorKind::Argument, fmt::format("Unknown KV type \"{}\".", name),
+                      "There are f32 and f16, for K and V together or as k=f16,v=f32.");
 }
 
 }  // namespace
@@ -24,7 +25,8 @@ Result<KvFormat> parse_kv_format(std::string_view spec) {
     }
     const auto comma = spec.find(',');
     std::optional<ElementType> k, v;
-    for (std::string_view part : {spec.substr(0, comma), comma == std::string_view::npos ? std::string_view{} : spec.substr(comma + 1)}) {
+    for (std::string_view part :
+         {spec.substr(0, comma), comma == std::string_view::npos ? std::string_view{} : spec.substr(comma + 1)}) {
         const bool is_k = part.substr(0, 2) == "k=";
         if (!is_k && part.substr(0, 2) != "v=") break;
         auto type = parse_element(part.substr(2));
@@ -32,7 +34,8 @@ Result<KvFormat> parse_kv_format(std::string_view spec) {
         (is_k ? k : v) = *type;
     }
     if (!k || !v) {
-        return make_error(ErrorKind::Argument, fmt::format("\"{}\" does not give one type for K and one for V.", spec), "Write for example f16, or k=f16,v=f32.");
+        return make_error(ErrorKind::Argument, fmt::format("\"{}\" does not give one type for K and one for V.", spec),
+                          "Write for example f16, or k=f16,v=f32.");
     }
     return KvFormat{*k, *v};
 }

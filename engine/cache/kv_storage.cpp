@@ -34,16 +34,19 @@ Result<std::int64_t> KvShape::total_bytes(std::int64_t capacity) const {
     std::int64_t bytes = 0;
     if (__builtin_mul_overflow(entry_bytes(), static_cast<std::int64_t>(layers), &bytes) ||
         __builtin_mul_overflow(bytes, capacity, &bytes)) {
-        return make_error(ErrorKind::Memory, fmt::format("A KV cache of {} tokens in {} layers of {} heads of {} is larger than any memory.",
-                                                         capacity, layers, kv_heads, head_dim));
+        return make_error(
+            ErrorKind::Memory,
+            fmt::format("A KV cache of {} tokens in {} layers of {} heads of {} is larger than any memory.", capacity,
+                        layers, kv_heads, head_dim));
     }
     return bytes;
 }
 
-KvStorage::KvStorage(std::shared_ptr<Backend> backend, const KvShape& shape) : backend_(std::move(backend)), shape_(shape) {}
+KvStorage::KvStorage(std::shared_ptr<Backend> backend, const KvShape& shape)
+    : backend_(std::move(backend)), shape_(shape) {}
 
-Result<std::unique_ptr<KvStorage>> KvStorage::create(std::shared_ptr<Backend> backend, const KvShape& shape, bool one_slab,
-                                                     std::int64_t capacity) {
+Result<std::unique_ptr<KvStorage>> KvStorage::create(std::shared_ptr<Backend> backend, const KvShape& shape,
+                                                     bool one_slab, std::int64_t capacity) {
     std::unique_ptr<KvStorage> storage(new KvStorage(std::move(backend), shape));
     auto bytes = shape.total_bytes(capacity);
     if (!bytes.ok()) return bytes.error();
@@ -65,8 +68,8 @@ Status KvStorage::reserve_fits(std::int64_t bytes) const {
     const std::int64_t taken = backend_->memory().total_bytes();
     if (limit <= 0 || bytes <= limit - taken) return {};
     return make_error(ErrorKind::Memory,
-                      fmt::format("The KV cache needs {} bytes and {} of {} bytes are free on {}.", bytes, std::max<std::int64_t>(limit - taken, 0),
-                                  limit, backend_->info().title),
+                      fmt::format("The KV cache needs {} bytes and {} of {} bytes are free on {}.", bytes,
+                                  std::max<std::int64_t>(limit - taken, 0), limit, backend_->info().title),
                       "Choose a smaller capacity, a shorter context or f16 for the cache.");
 }
 
@@ -161,7 +164,8 @@ std::int64_t KvStorage::element_size(KvPart part) const {
 
 std::int64_t KvStorage::part_offset(const Block& block, int layer, KvPart part) const {
     const KvPart other = part == KvPart::K ? KvPart::V : KvPart::K;
-    const bool first = element_size(part) != element_size(other) ? element_size(part) > element_size(other) : part == KvPart::K;
+    const bool first =
+        element_size(part) != element_size(other) ? element_size(part) > element_size(other) : part == KvPart::K;
     const std::int64_t layer_elements = shape_.kv_heads * block.capacity * shape_.head_dim;
     const std::int64_t before = first ? 0 : block.layers * layer_elements * element_size(other);
     return before + (layer - block.first_layer) * layer_elements * element_size(part);
@@ -185,7 +189,8 @@ KvView KvStorage::view(int layer, const EntryTable& table, const std::int32_t* s
     return view;
 }
 
-Status KvStorage::read_rows(int layer, KvPart part, std::int64_t first_slot, std::int64_t count, std::span<float> out) const {
+Status KvStorage::read_rows(int layer, KvPart part, std::int64_t first_slot, std::int64_t count,
+                            std::span<float> out) const {
     const Block& block = block_of(layer);
     DS_CHECK(first_slot >= 0 && count >= 0 && first_slot + count <= block.capacity);
     const std::int64_t row = shape_.head_dim * element_size(part);
@@ -210,7 +215,8 @@ void KvStorage::poison([[maybe_unused]] std::int64_t first_slot, [[maybe_unused]
                 const std::int64_t row = shape_.head_dim * element_size(part);
                 const std::vector<std::byte> pattern(static_cast<std::size_t>(count * row), std::byte{0xFF});
                 for (int head = 0; head < shape_.kv_heads; ++head) {
-                    const std::int64_t offset = part_offset(block, layer, part) + (head * block.capacity + first_slot) * row;
+                    const std::int64_t offset =
+                        part_offset(block, layer, part) + (head * block.capacity + first_slot) * row;
                     (void)backend_->upload(*block.buffer, static_cast<std::size_t>(offset), pattern);
                 }
             }

@@ -30,13 +30,14 @@ enum class KvPart { K, V };
 
 class KvStorage {
 public:
-    // One allocation of purpose KvCache per layer, or one for all layers. Memory error with both numbers, before anything
-    // is allocated, when the backend's memory cannot hold it.
-    static Result<std::unique_ptr<KvStorage>> create(std::shared_ptr<Backend> backend, const KvShape& shape, bool one_slab,
-                                                     std::int64_t capacity);
+    // One allocation of purpose KvCache per layer, or one for all layers. Memory error with both numbers, before
+    // anything is allocated, when the backend's memory cannot hold it.
+    static Result<std::unique_ptr<KvStorage>> create(std::shared_ptr<Backend> backend, const KvShape& shape,
+                                                     bool one_slab, std::int64_t capacity);
 
-    // Makes the room that the plan asks for: per block (a layer, or the slab) new memory, copy, free old. After an error every
-    // stored row is still there and every view is valid; blocks that were exchanged before the error keep their new size.
+    // Makes the room that the plan asks for: per block (a layer, or the slab) new memory, copy, free old. After an
+    // error every stored row is still there and every view is valid; blocks that were exchanged before the error keep
+    // their new size.
     Status apply(const CachePlan& plan);
     // Gives up all rows; blocks of another capacity are exchanged. Cannot fail for capacity 0.
     Status reset(std::int64_t capacity);
@@ -58,8 +59,8 @@ public:
     std::int64_t peak_bytes() const { return peak_bytes_; }      // highest reserved_bytes since begin_step
 
 private:
-    // Layers first_layer .. first_layer + layers - 1 in one buffer: all of the wider part, then all of the other, so that every
-    // element is aligned. Within a part [layers, kv_heads, capacity, head_dim].
+    // Layers first_layer .. first_layer + layers - 1 in one buffer: all of the wider part, then all of the other, so
+    // that every element is aligned. Within a part [layers, kv_heads, capacity, head_dim].
     struct Block {
         BufferPtr buffer;
         std::int64_t capacity = 0;

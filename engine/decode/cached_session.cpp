@@ -10,11 +10,13 @@
 namespace decodescope {
 namespace {
 
-// Rows of one prefill pass. The products are at their best rate from about a hundred rows on; more only costs activations.
+// Rows of one prefill pass. The products are at their best rate from about a hundred rows on; more only costs
+// activations.
 constexpr std::int64_t kPrefillRows = 256;
 
 KvShape kv_shape(const ModelConfig& config, const KvFormat& format) {
-    return {static_cast<int>(config.layers), static_cast<int>(config.kv_heads), static_cast<int>(config.head_dim), format};
+    return {static_cast<int>(config.layers), static_cast<int>(config.kv_heads), static_cast<int>(config.head_dim),
+            format};
 }
 
 // Consecutive slots as runs.
@@ -62,7 +64,8 @@ Status CachedSession::compute(std::span<const std::int32_t> tokens, std::stop_to
     const EntryTable table = plan_.entries.table();
     const std::int32_t* store_entries = plan_.store_entries.empty() ? nullptr : plan_.store_entries.data();
     std::vector<KvView> views;
-    for (int layer = 0; layer < storage_->shape().layers; ++layer) views.push_back(storage_->view(layer, table, store_entries));
+    for (int layer = 0; layer < storage_->shape().layers; ++layer)
+        views.push_back(storage_->view(layer, table, store_entries));
     const auto positions = consecutive_positions(plan_.first_position, rows);
     PassRequest request;
     request.tokens = tokens;
@@ -84,16 +87,18 @@ Status CachedSession::read_row_sizes(PassResult& result) const {
     std::size_t first_row = 0;
     for (const auto& run : runs_of(plan_.store_slots)) {
         const std::size_t count = static_cast<std::size_t>(run.count);
-        std::vector<float> values(static_cast<std::size_t>(shape.kv_heads) * count * width);  // [kv_heads, count, head_dim]
+        std::vector<float> values(static_cast<std::size_t>(shape.kv_heads) * count *
+                                  width);  // [kv_heads, count, head_dim]
         for (std::size_t layer = 0; layer < layers; ++layer) {
             for (const KvPart part : {KvPart::K, KvPart::V}) {
                 DS_RETURN_IF_ERROR(storage_->read_rows(static_cast<int>(layer), part, run.from, run.count, values));
                 std::vector<double> squares(count, 0.0);
-                for (std::size_t i = 0; i < values.size(); ++i) squares[i / width % count] += static_cast<double>(values[i]) * values[i];
+                for (std::size_t i = 0; i < values.size(); ++i)
+                    squares[i / width % count] += static_cast<double>(values[i]) * values[i];
                 auto& out = part == KvPart::K ? result.k_rms : result.v_rms;
                 for (std::size_t r = 0; r < count; ++r) {
-                    out[(first_row + r) * layers + layer] =
-                        static_cast<float>(std::sqrt(squares[r] / static_cast<double>(shape.kv_heads * shape.head_dim)));
+                    out[(first_row + r) * layers + layer] = static_cast<float>(
+                        std::sqrt(squares[r] / static_cast<double>(shape.kv_heads * shape.head_dim)));
                 }
             }
         }
@@ -143,12 +148,14 @@ Result<std::unique_ptr<DecodeSession>> CachedSession::fork() const {
 Result<DecodeSession::CellValues> CachedSession::cell(std::int32_t layer, std::int32_t position) const {
     const KvShape& shape = storage_->shape();
     if (layer < 0 || layer >= shape.layers) {
-        return make_error(ErrorKind::Argument, fmt::format("There is no layer {}; the model has {}.", layer, shape.layers));
+        return make_error(ErrorKind::Argument,
+                          fmt::format("There is no layer {}; the model has {}.", layer, shape.layers));
     }
     const auto slot = strategy_->slot_of(position);
     if (!slot) {
-        return make_error(ErrorKind::Unsupported, fmt::format("The row of position {} is not in the cache, which holds {} of {} tokens.", position,
-                                                              strategy_->tokens_stored(), strategy_->tokens_seen()));
+        return make_error(ErrorKind::Unsupported,
+                          fmt::format("The row of position {} is not in the cache, which holds {} of {} tokens.",
+                                      position, strategy_->tokens_stored(), strategy_->tokens_seen()));
     }
     CellValues values;
     values.kv_heads = shape.kv_heads;

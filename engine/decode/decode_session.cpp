@@ -7,7 +7,8 @@
 
 namespace decodescope {
 
-Result<LoadedModelPtr> load_model(ModelPtr model, std::shared_ptr<Backend> backend, WeightType type, const ProgressFn& progress, std::stop_token stop) {
+Result<LoadedModelPtr> load_model(ModelPtr model, std::shared_ptr<Backend> backend, WeightType type,
+                                  const ProgressFn& progress, std::stop_token stop) {
     auto loaded = std::make_shared<LoadedModel>();
     loaded->program = emit_program(*model, resolve_weight_type(model->config, type));
     auto weights = backend->load_weights(model->weights, loaded->program, type, progress, stop);
@@ -23,16 +24,20 @@ Result<std::unique_ptr<DecodeSession>> DecodeSession::create(LoadedModelPtr mode
     if (!spec.ok()) return spec.error();
     const auto& shape = model->model->config;
     if (shape.kv_heads <= 0 || shape.heads % shape.kv_heads != 0) {
-        return make_error(ErrorKind::Model, fmt::format("{} query heads cannot be divided among {} KV heads.", shape.heads, shape.kv_heads));
+        return make_error(ErrorKind::Model, fmt::format("{} query heads cannot be divided among {} KV heads.",
+                                                        shape.heads, shape.kv_heads));
     }
     if (config.prefill_chunk < 0) {
-        return make_error(ErrorKind::Argument, fmt::format("A prefill chunk cannot have {} rows.", config.prefill_chunk), "Choose 1 or more, or 0 for the default.");
+        return make_error(ErrorKind::Argument,
+                          fmt::format("A prefill chunk cannot have {} rows.", config.prefill_chunk),
+                          "Choose 1 or more, or 0 for the default.");
     }
     auto strategy = make_strategy(*spec, RunLimits{shape.context, config.expected_tokens});
     if (!strategy.ok()) return strategy.error();
     SessionConfig complete = config;
     complete.cache = std::move(*spec);
-    if (!find_strategy(complete.cache.id)->has_cache) return RecomputeSession::create(std::move(model), complete, std::move(*strategy));
+    if (!find_strategy(complete.cache.id)->has_cache)
+        return RecomputeSession::create(std::move(model), complete, std::move(*strategy));
     return CachedSession::create(std::move(model), complete, std::move(*strategy));
 }
 

@@ -36,8 +36,12 @@ void add_pass(StepFacts& step, const PassResult& pass) {
 }  // namespace
 
 struct Generation::State {
-    State(std::shared_ptr<DecodeSession> session_in, const GenerationConfig& config_in, std::shared_ptr<RunRecording> recording_in)
-        : session(std::move(session_in)), config(config_in), recording(std::move(recording_in)), sampler(config_in.sampler),
+    State(std::shared_ptr<DecodeSession> session_in, const GenerationConfig& config_in,
+          std::shared_ptr<RunRecording> recording_in)
+        : session(std::move(session_in)),
+          config(config_in),
+          recording(std::move(recording_in)),
+          sampler(config_in.sampler),
           text(tokenizer()) {
         const auto held = session->tokens();
         tokens.assign(held.begin(), held.end());
@@ -59,7 +63,8 @@ struct Generation::State {
     }
 
     Status check_prompt(std::span<const std::int32_t> prompt) const;
-    Status run(std::span<const std::int32_t> fed, Phase phase, bool sample, const ProgressFn& progress, std::stop_token stop);
+    Status run(std::span<const std::int32_t> fed, Phase phase, bool sample, const ProgressFn& progress,
+               std::stop_token stop);
     Status feed_passes(std::span<const std::int32_t> fed, const ProgressFn& progress, std::stop_token stop);
     Status sample_next();
     void follow_session();
@@ -92,15 +97,18 @@ Status Generation::State::check_prompt(std::span<const std::int32_t> prompt) con
     if (count == 0) return make_error(ErrorKind::Argument, "The prompt has no tokens.", "Type at least one character.");
     const std::int64_t context = session->context();
     if (count > context) {
-        return make_error(ErrorKind::Capacity, fmt::format("The prompt has {} tokens and the context of the model is {}.", count, context),
+        return make_error(ErrorKind::Capacity,
+                          fmt::format("The prompt has {} tokens and the context of the model is {}.", count, context),
                           "Shorten the prompt.");
     }
     const std::int64_t vocabulary = session->model().program.vocabulary;
     for (std::int64_t i = 0; i < count; ++i) {
         const std::int32_t token = prompt[static_cast<std::size_t>(i)];
         if (token >= 0 && token < vocabulary) continue;
-        return make_error(ErrorKind::Argument, fmt::format("Token {} of the prompt is {}; the vocabulary has {} entries.", i, token, vocabulary),
-                          fmt::format("Token ids go from 0 to {}.", vocabulary - 1));
+        return make_error(
+            ErrorKind::Argument,
+            fmt::format("Token {} of the prompt is {}; the vocabulary has {} entries.", i, token, vocabulary),
+            fmt::format("Token ids go from 0 to {}.", vocabulary - 1));
     }
     return {};
 }
@@ -141,12 +149,16 @@ void Generation::State::record_row(std::int32_t token, const PassResult* pass, s
         attention.push_back(layer == nullptr ? nullptr : layer + pass_row * shape.heads * pass->attention_stride);
     }
     const std::int32_t entries = pass->row_entries[static_cast<std::size_t>(pass_row)];
-    const auto positions = pass->entry_positions.empty() ? pass->entry_positions : pass->entry_positions.first(static_cast<std::size_t>(entries));
-    recording->append_row(row, std::span(pass->k_rms).subspan(first, layers), std::span(pass->v_rms).subspan(first, layers), attention,
-                          entries, positions, pass->attention_stride);
+    const auto positions = pass->entry_positions.empty()
+                               ? pass->entry_positions
+                               : pass->entry_positions.first(static_cast<std::size_t>(entries));
+    recording->append_row(row, std::span(pass->k_rms).subspan(first, layers),
+                          std::span(pass->v_rms).subspan(first, layers), attention, entries, positions,
+                          pass->attention_stride);
 }
 
-Status Generation::State::feed_passes(std::span<const std::int32_t> fed, const ProgressFn& progress, std::stop_token stop) {
+Status Generation::State::feed_passes(std::span<const std::int32_t> fed, const ProgressFn& progress,
+                                      std::stop_token stop) {
     const std::int64_t total = static_cast<std::int64_t>(fed.size());
     for (std::int64_t done = 0; done < total;) {
         const std::int64_t rows = std::min(session->max_pass_rows(), total - done);
@@ -163,9 +175,10 @@ Status Generation::State::feed_passes(std::span<const std::int32_t> fed, const P
     return {};
 }
 
-// One step: feeds `fed`, which is the end of `tokens`, samples, publishes the facts. After an error what was fed stays fed,
-// and is published when it is more than nothing.
-Status Generation::State::run(std::span<const std::int32_t> fed, Phase phase, bool sample, const ProgressFn& progress, std::stop_token stop) {
+// One step: feeds `fed`, which is the end of `tokens`, samples, publishes the facts. After an error what was fed stays
+// fed, and is published when it is more than nothing.
+Status Generation::State::run(std::span<const std::int32_t> fed, Phase phase, bool sample, const ProgressFn& progress,
+                              std::stop_token stop) {
     StepFacts previous = std::exchange(step, StepFacts{});
     step.index = step_index;
     step.phase = phase;
@@ -236,7 +249,8 @@ void Generation::State::publish() {
     recording->append_step(step);
 }
 
-Generation::Generation(std::shared_ptr<DecodeSession> session, const GenerationConfig& config, std::shared_ptr<RunRecording> recording)
+Generation::Generation(std::shared_ptr<DecodeSession> session, const GenerationConfig& config,
+                       std::shared_ptr<RunRecording> recording)
     : state_(std::make_unique<State>(std::move(session), config, std::move(recording))) {}
 
 Generation::~Generation() = default;
@@ -248,34 +262,42 @@ Status Generation::start(std::span<const std::int32_t> prompt_in, const Progress
     DS_RETURN_IF_ERROR(s.check_prompt(prompt));
     const auto seen = s.session->tokens();
     if (seen.size() > prompt.size() || !std::equal(seen.begin(), seen.end(), prompt.begin())) {
-        return make_error(ErrorKind::Argument, fmt::format("The session holds {} tokens that are not the beginning of the prompt's {}.", seen.size(), prompt.size()),
+        return make_error(ErrorKind::Argument,
+                          fmt::format("The session holds {} tokens that are not the beginning of the prompt's {}.",
+                                      seen.size(), prompt.size()),
                           "Reset the session first.");
     }
     // Logits come only from a row that is computed, so the last token is always fed.
-    if (seen.size() == prompt.size()) DS_RETURN_IF_ERROR(s.session->truncate(static_cast<std::int64_t>(prompt.size()) - 1));
+    if (seen.size() == prompt.size())
+        DS_RETURN_IF_ERROR(s.session->truncate(static_cast<std::int64_t>(prompt.size()) - 1));
     s.follow_session();
     s.tokens.assign(prompt.begin(), prompt.end());
     s.is_generated.assign(prompt.size(), 0);
     return s.run(std::span(prompt).subspan(static_cast<std::size_t>(s.seen())), Phase::Prefill, true, progress, stop);
 }
 
-Status Generation::feed_again(std::span<const std::int32_t> tokens_in, std::span<const bool> generated, const ProgressFn& progress, std::stop_token stop) {
+Status Generation::feed_again(std::span<const std::int32_t> tokens_in, std::span<const bool> generated,
+                              const ProgressFn& progress, std::stop_token stop) {
     State& s = *state_;
     const std::vector<std::int32_t> tokens(tokens_in.begin(), tokens_in.end());  // it may be our own tokens()
     DS_RETURN_IF_ERROR(validate(s.config.sampler));
     if (generated.size() != tokens.size()) {
-        return make_error(ErrorKind::Argument, fmt::format("{} tokens come with {} marks.", tokens.size(), generated.size()));
+        return make_error(ErrorKind::Argument,
+                          fmt::format("{} tokens come with {} marks.", tokens.size(), generated.size()));
     }
     DS_RETURN_IF_ERROR(s.check_prompt(tokens));
     s.follow_session();
     if (s.pending) s.drop_pending();
     const std::int64_t total = s.seen() + static_cast<std::int64_t>(tokens.size());
     if (total > s.session->context()) {
-        return make_error(ErrorKind::Capacity, fmt::format("The sequence would have {} tokens and the context of the model is {}.", total, s.session->context()));
+        return make_error(ErrorKind::Capacity,
+                          fmt::format("The sequence would have {} tokens and the context of the model is {}.", total,
+                                      s.session->context()));
     }
     s.tokens.insert(s.tokens.end(), tokens.begin(), tokens.end());
     s.is_generated.insert(s.is_generated.end(), generated.begin(), generated.end());
-    // As many random numbers as the generated tokens took, so that the next is the one an uninterrupted run would have drawn.
+    // As many random numbers as the generated tokens took, so that the next is the one an uninterrupted run would have
+    // drawn.
     s.sampler = Sampler(s.config.sampler);
     if (s.config.sampler.temperature > 0) {
         for (std::int64_t drawn = s.generated(); drawn > 0; --drawn) s.sampler.next_uniform();
@@ -300,7 +322,8 @@ Status Generation::step(std::stop_token stop) {
         s.stop_reason = "length";
         return {};
     }
-    if (!s.pending) return make_error(ErrorKind::Argument, "There is no token to feed.", "Start the run with a prompt.");
+    if (!s.pending)
+        return make_error(ErrorKind::Argument, "There is no token to feed.", "Start the run with a prompt.");
     if (s.seen() >= s.session->context()) {
         s.stop_reason = "context_full";
         return {};

@@ -57,11 +57,13 @@ void PassRunner::size_attention(const PassRequest& request) {
 
 Status PassRunner::run(const PassRequest& request, std::stop_token stop) {
     const std::size_t rows = request.tokens.size();
-    DS_CHECK(step_ != nullptr && static_cast<std::int64_t>(rows) <= max_rows_ && request.logits_rows <= max_logits_rows_);
+    DS_CHECK(step_ != nullptr && static_cast<std::int64_t>(rows) <= max_rows_ &&
+             request.logits_rows <= max_logits_rows_);
     DS_CHECK(request.positions.size() == rows && request.visibility.size() == rows);
     DS_CHECK(request.logits_rows <= static_cast<std::int64_t>(rows));
     std::vector<std::int32_t> logits_rows(static_cast<std::size_t>(request.logits_rows));
-    std::iota(logits_rows.begin(), logits_rows.end(), static_cast<std::int32_t>(static_cast<std::int64_t>(rows) - request.logits_rows));
+    std::iota(logits_rows.begin(), logits_rows.end(),
+              static_cast<std::int32_t>(static_cast<std::int64_t>(rows) - request.logits_rows));
     logits_.resize(logits_rows.size() * static_cast<std::size_t>(model_->program.vocabulary));
     std::vector<float*> attention_out;
     if (request.capture) {

@@ -1,5 +1,5 @@
-// Runs one forward pass on a backend: compiles when more rows are needed, owns the host buffers of logits and attention,
-// adds up times. A feed of the session is one or two passes between two calls of begin().
+// Runs one forward pass on a backend: compiles when more rows are needed, owns the host buffers of logits and
+// attention, adds up times. A feed of the session is one or two passes between two calls of begin().
 #pragma once
 
 #include <cstdint>
@@ -37,7 +37,7 @@ public:
     double micros() const { return micros_; }
     void add_micros(double micros) { micros_ += micros; }  // work of the step outside the compiled pass
     std::vector<OpRecord> ops() const;
-    bool warm_up() const { return warm_up_; }                  // a compiled step was used for the first time since begin()
+    bool warm_up() const { return warm_up_; }  // a compiled step was used for the first time since begin()
     const std::vector<std::string>& stage_names() const { return stage_names_; }
     const std::vector<int>& stage_layers() const { return stage_layers_; }
 

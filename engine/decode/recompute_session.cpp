@@ -24,7 +24,8 @@ Status RecomputeSession::prepare_scratch(std::int64_t entries, bool every_layer)
     scratch_.reset();  // nothing in it outlives a pass
     scratch_capacity_ = scratch_layers_ = 0;
     const std::int64_t floats = layers * 2 * shape.kv_heads * capacity * shape.head_dim;
-    auto buffer = model_->backend->allocate(static_cast<std::size_t>(floats) * sizeof(float), MemoryPurpose::Activations);
+    auto buffer =
+        model_->backend->allocate(static_cast<std::size_t>(floats) * sizeof(float), MemoryPurpose::Activations);
     if (!buffer.ok()) return buffer.error();
     scratch_ = std::move(*buffer);
     scratch_capacity_ = capacity;
@@ -72,13 +73,14 @@ Status RecomputeSession::compute(std::span<const std::int32_t> tokens, std::stop
     const std::int64_t total = static_cast<std::int64_t>(all.size());
     const std::int64_t rows = static_cast<std::int64_t>(tokens.size());
     const std::int64_t before = total - rows;
-    // Attention of the new rows only: that of a whole square would be the largest buffer of the program. The rows before
-    // them are then a pass of their own, whose K and V must survive in every layer.
+    // Attention of the new rows only: that of a whole square would be the largest buffer of the program. The rows
+    // before them are then a pass of their own, whose K and V must survive in every layer.
     const bool two_passes = config_.capture_attention && before > 0;
     DS_RETURN_IF_ERROR(runner_.prepare(two_passes ? std::max(before, rows) : total, logits_rows(rows), context()));
     DS_RETURN_IF_ERROR(prepare_scratch(total, two_passes));
     if (two_passes) DS_RETURN_IF_ERROR(run_rows(all, 0, before, 0, false, stop));
-    DS_RETURN_IF_ERROR(run_rows(all, two_passes ? before : 0, two_passes ? rows : total, logits_rows(rows), config_.capture_attention, stop));
+    DS_RETURN_IF_ERROR(run_rows(all, two_passes ? before : 0, two_passes ? rows : total, logits_rows(rows),
+                                config_.capture_attention, stop));
     const std::size_t sizes = static_cast<std::size_t>(rows * model_->model->config.layers);
     result.k_rms.assign(sizes, std::numeric_limits<float>::quiet_NaN());
     result.v_rms = result.k_rms;
@@ -114,7 +116,9 @@ Result<std::unique_ptr<DecodeSession>> RecomputeSession::fork() const {
 }
 
 Result<DecodeSession::CellValues> RecomputeSession::cell(std::int32_t layer, std::int32_t position) const {
-    return make_error(ErrorKind::Unsupported, fmt::format("There is no K or V of position {} in layer {}: without a cache nothing is kept.", position, layer));
+    return make_error(ErrorKind::Unsupported,
+                      fmt::format("There is no K or V of position {} in layer {}: without a cache nothing is kept.",
+                                  position, layer));
 }
 
 }  // namespace decodescope

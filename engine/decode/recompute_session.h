@@ -1,5 +1,5 @@
-// A session without a cache: every feed runs the whole sequence again. K and V of the pass lie in scratch that counts as
-// activations; one layer's scratch serves all layers, because a layer is done before the next one begins.
+// A session without a cache: every feed runs the whole sequence again. K and V of the pass lie in scratch that counts
+// as activations; one layer's scratch serves all layers, because a layer is done before the next one begins.
 #pragma once
 
 #include "engine/decode/session_base.h"
@@ -25,9 +25,10 @@ private:
         : SessionBase(std::move(model), config, std::move(strategy)) {}
     Status prepare_scratch(std::int64_t entries, bool every_layer);
     std::vector<KvView> scratch_views(std::int64_t entries) const;
-    // Rows first .. first + count - 1 of all_tokens, after the rows before them have been run with scratch of every layer.
-    Status run_rows(std::span<const std::int32_t> all_tokens, std::int64_t first, std::int64_t count, std::int64_t logits_rows,
-                    bool capture, std::stop_token stop);
+    // Rows first .. first + count - 1 of all_tokens, after the rows before them have been run with scratch of every
+    // layer.
+    Status run_rows(std::span<const std::int32_t> all_tokens, std::int64_t first, std::int64_t count,
+                    std::int64_t logits_rows, bool capture, std::stop_token stop);
 
     // [layers or 1][K, V][kv_heads, capacity, head_dim] f32
     BufferPtr scratch_;

@@ -17,7 +17,8 @@ constexpr std::int64_t kMostCaptureRows = 128;
 // The first layer whose new K or V rows hold a value that is not finite.
 std::optional<std::int64_t> first_bad_layer(const PassResult& result, std::int64_t layers) {
     for (std::int64_t layer = 0; layer < layers; ++layer) {
-        for (std::size_t i = static_cast<std::size_t>(layer); i < result.k_rms.size(); i += static_cast<std::size_t>(layers)) {
+        for (std::size_t i = static_cast<std::size_t>(layer); i < result.k_rms.size();
+             i += static_cast<std::size_t>(layers)) {
             if (!std::isfinite(result.k_rms[i]) || !std::isfinite(result.v_rms[i])) return layer;
         }
     }
@@ -42,7 +43,8 @@ std::int64_t SessionBase::max_pass_rows() const {
         const std::int64_t row_bytes = shape.layers * shape.heads * context() * 4;
         rows = std::min({rows, kMostCaptureRows, std::max<std::int64_t>(kCaptureBytes / row_bytes, 1)});
     }
-    if (config_.all_logits) rows = std::min(rows, std::max<std::int64_t>(kCaptureBytes / (model_->program.vocabulary * 4), 1));
+    if (config_.all_logits)
+        rows = std::min(rows, std::max<std::int64_t>(kCaptureBytes / (model_->program.vocabulary * 4), 1));
     return rows;
 }
 
@@ -50,16 +52,20 @@ Status SessionBase::check_tokens(std::span<const std::int32_t> tokens) const {
     const std::int64_t count = static_cast<std::int64_t>(tokens.size());
     if (count == 0) return make_error(ErrorKind::Argument, "There is no token to feed.");
     if (count > max_pass_rows()) {
-        return make_error(ErrorKind::Argument, fmt::format("{} tokens are more than the {} rows of one pass.", count, max_pass_rows()));
+        return make_error(ErrorKind::Argument,
+                          fmt::format("{} tokens are more than the {} rows of one pass.", count, max_pass_rows()));
     }
     const std::int64_t seen = strategy_->tokens_seen();
     if (seen + count > context()) {
-        return make_error(ErrorKind::Capacity, fmt::format("The sequence would have {} tokens and the context of the model is {}.", seen + count, context()));
+        return make_error(ErrorKind::Capacity,
+                          fmt::format("The sequence would have {} tokens and the context of the model is {}.",
+                                      seen + count, context()));
     }
     const std::int64_t vocabulary = model_->program.vocabulary;
     for (const std::int32_t token : tokens) {
         if (token < 0 || token >= vocabulary) {
-            return make_error(ErrorKind::Argument, fmt::format("Token {} is not in the vocabulary of {} entries.", token, vocabulary));
+            return make_error(ErrorKind::Argument,
+                              fmt::format("Token {} is not in the vocabulary of {} entries.", token, vocabulary));
         }
     }
     return {};
@@ -93,11 +99,14 @@ Status SessionBase::check_finite(const PassResult& result) const {
     const std::int64_t vocabulary = model_->program.vocabulary;
     const std::int64_t first_row = result.rows - static_cast<std::int64_t>(logits.size()) / vocabulary;
     const auto layer = first_bad_layer(result, model_->model->config.layers);
-    return make_error(ErrorKind::NonFinite,
-                      fmt::format("Non-finite logits at position {}: entry {} of {} is {}{}.", result.first_position + first_row + index / vocabulary,
-                                  index % vocabulary, vocabulary, std::isnan(*bad) ? "NaN" : "infinite",
-                                  layer ? fmt::format("; the first K or V row that is not finite is in layer {}", *layer) : std::string()),
-                      "Nothing was fed. A value overflowed in 16 bits, or the weights are damaged.");
+    return make_error(
+        ErrorKind::NonFinite,
+        fmt::format(
+            "Non-finite logits at position {}: entry {} of {} is {}{}.",
+            result.first_position + first_row + index / vocabulary, index % vocabulary, vocabulary,
+            std::isnan(*bad) ? "NaN" : "infinite",
+            layer ? fmt::format("; the first K or V row that is not finite is in layer {}", *layer) : std::string()),
+        "Nothing was fed. A value overflowed in 16 bits, or the weights are damaged.");
 }
 
 void SessionBase::fill_result(std::int64_t rows, PassResult& result) const {

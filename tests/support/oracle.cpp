@@ -30,7 +30,8 @@ public:
             for (auto& x : hidden) feed_forward(layer, x);
         }
         for (const auto& x : hidden) {
-            result_.logits.push_back(linear(norm(x, model_.index.final_norm, model_.index.final_norm_bias), model_.index.head, kNone, c_.vocabulary));
+            result_.logits.push_back(linear(norm(x, model_.index.final_norm, model_.index.final_norm_bias),
+                                            model_.index.head, kNone, c_.vocabulary));
         }
         return std::move(result_);
     }
@@ -66,7 +67,8 @@ private:
         for (const double v : x) square += (v - mean) * (v - mean) / n;
         Vector out(x.size());
         for (std::size_t i = 0; i < x.size(); ++i) {
-            out[i] = (x[i] - mean) / std::sqrt(square + static_cast<double>(c_.norm_epsilon)) * element(weight, static_cast<std::int64_t>(i), 0);
+            out[i] = (x[i] - mean) / std::sqrt(square + static_cast<double>(c_.norm_epsilon)) *
+                     element(weight, static_cast<std::int64_t>(i), 0);
             if (bias != kNone) out[i] += element(bias, static_cast<std::int64_t>(i), 0);
         }
         return out;
@@ -81,7 +83,9 @@ private:
         const auto d = static_cast<std::size_t>(c_.head_dim);
         for (std::size_t h = 0; h < x.size(); h += d) {
             for (std::size_t i = 0; i < d / 2; ++i) {
-                const double angle = static_cast<double>(p) * std::pow(static_cast<double>(c_.rope_theta), -2.0 * static_cast<double>(i) / static_cast<double>(d));
+                const double angle =
+                    static_cast<double>(p) * std::pow(static_cast<double>(c_.rope_theta),
+                                                      -2.0 * static_cast<double>(i) / static_cast<double>(d));
                 const double a = x[h + i], b = x[h + i + d / 2];
                 x[h + i] = a * std::cos(angle) - b * std::sin(angle);
                 x[h + i + d / 2] = b * std::cos(angle) + a * std::sin(angle);
@@ -99,7 +103,8 @@ private:
         for (std::size_t j = 0; j < k.size(); ++j) {
             if (!sees(r, j)) continue;
             scores[j] = 0;
-            for (std::int64_t i = 0; i < c_.head_dim; ++i) scores[j] += q[i] * k[j][static_cast<std::size_t>(kv_head * c_.head_dim + i)] * scale;
+            for (std::int64_t i = 0; i < c_.head_dim; ++i)
+                scores[j] += q[i] * k[j][static_cast<std::size_t>(kv_head * c_.head_dim + i)] * scale;
         }
         const double highest = *std::max_element(scores.begin(), scores.end());
         double sum = 0;
@@ -125,7 +130,8 @@ private:
                 const Vector weights = weights_of(r, q[r].data() + h * c_.head_dim, k, kv);
                 for (std::size_t j = 0; j < v.size(); ++j) {
                     for (std::int64_t i = 0; i < c_.head_dim; ++i) {
-                        joined[static_cast<std::size_t>(h * c_.head_dim + i)] += weights[j] * v[j][static_cast<std::size_t>(kv * c_.head_dim + i)];
+                        joined[static_cast<std::size_t>(h * c_.head_dim + i)] +=
+                            weights[j] * v[j][static_cast<std::size_t>(kv * c_.head_dim + i)];
                     }
                 }
                 captured[static_cast<std::size_t>(h)].push_back(weights);
@@ -143,7 +149,8 @@ private:
             const Vector gate = linear(in, w.gate, kNone, c_.feed_forward);
             for (std::size_t i = 0; i < inner.size(); ++i) inner[i] *= gate[i] / (1 + std::exp(-gate[i]));
         } else {
-            for (double& u : inner) u = 0.5 * u * (1 + std::tanh(std::sqrt(2 / std::acos(-1.0)) * (u + 0.044715 * u * u * u)));
+            for (double& u : inner)
+                u = 0.5 * u * (1 + std::tanh(std::sqrt(2 / std::acos(-1.0)) * (u + 0.044715 * u * u * u)));
         }
         const Vector out = linear(inner, w.down, w.down_bias, c_.hidden);
         for (std::size_t i = 0; i < out.size(); ++i) x[i] += out[i];

@@ -1,5 +1,5 @@
-// The oracle: a decoder written a second time, as plain loops in double over the whole sequence, from the model's tensors and
-// the textbook formulas. It shares no code with step programs, backends, caches or sessions.
+// The oracle: a decoder written a second time, as plain loops in double over the whole sequence, from the model's
+// tensors and the textbook formulas. It shares no code with step programs, backends, caches or sessions.
 #pragma once
 
 #include <cstdint>

@@ -51,7 +51,8 @@ Error cannot_compute() { return make_error(ErrorKind::Unsupported, "This backend
 
 }  // namespace
 
-ProbeBackend::ProbeBackend(std::unique_ptr<Backend> inner, bool opaque) : inner_(std::move(inner)), info_(inner_->info()), opaque_(opaque) {
+ProbeBackend::ProbeBackend(std::unique_ptr<Backend> inner, bool opaque)
+    : inner_(std::move(inner)), info_(inner_->info()), opaque_(opaque) {
     if (opaque) info_.host_memory = false;
 }
 
@@ -68,14 +69,16 @@ Result<BufferPtr> ProbeBackend::allocate(std::size_t bytes, MemoryPurpose purpos
     return BufferPtr(std::make_unique<ProbeBuffer>(std::move(*buffer), opaque_));
 }
 
-Status ProbeBackend::upload(Buffer& to, std::size_t offset, std::span<const std::byte> from) { return inner_->upload(inner_of(to), offset, from); }
+Status ProbeBackend::upload(Buffer& to, std::size_t offset, std::span<const std::byte> from) {
+    return inner_->upload(inner_of(to), offset, from);
+}
 
 Status ProbeBackend::download(const Buffer& from, std::size_t offset, std::span<std::byte> to) {
     return inner_->download(inner_of(from), offset, to);
 }
 
-Status ProbeBackend::copy(const Buffer& from, std::size_t from_offset, std::size_t from_stride, Buffer& to, std::size_t to_offset,
-                          std::size_t to_stride, std::size_t row_bytes, std::size_t rows) {
+Status ProbeBackend::copy(const Buffer& from, std::size_t from_offset, std::size_t from_stride, Buffer& to,
+                          std::size_t to_offset, std::size_t to_stride, std::size_t row_bytes, std::size_t rows) {
     return inner_->copy(inner_of(from), from_offset, from_stride, inner_of(to), to_offset, to_stride, row_bytes, rows);
 }
 
@@ -84,7 +87,8 @@ Result<WeightSetPtr> ProbeBackend::load_weights(const WeightTable& table, const 
     return inner_->load_weights(table, program, type, progress, stop);
 }
 
-Result<std::unique_ptr<CompiledStep>> ProbeBackend::compile(const StepProgram& program, WeightSetPtr weights, const CompileOptions& options) {
+Result<std::unique_ptr<CompiledStep>> ProbeBackend::compile(const StepProgram& program, WeightSetPtr weights,
+                                                            const CompileOptions& options) {
     return inner_->compile(program, std::move(weights), options);
 }
 
@@ -118,18 +122,24 @@ Result<BufferPtr> CountingBackend::allocate(std::size_t bytes, MemoryPurpose pur
     return BufferPtr(std::make_unique<CountedBuffer>(bytes, purpose, counts_));
 }
 
-Status CountingBackend::copy(const Buffer& from, std::size_t from_offset, std::size_t from_stride, Buffer& to, std::size_t to_offset,
-                             std::size_t to_stride, std::size_t row_bytes, std::size_t rows) {
+Status CountingBackend::copy(const Buffer& from, std::size_t from_offset, std::size_t from_stride, Buffer& to,
+                             std::size_t to_offset, std::size_t to_stride, std::size_t row_bytes, std::size_t rows) {
     DS_CHECK(from_offset + (rows - 1) * from_stride + row_bytes <= from.bytes());
     DS_CHECK(to_offset + (rows - 1) * to_stride + row_bytes <= to.bytes());
     copied_bytes += static_cast<std::int64_t>(row_bytes * rows);
     return {};
 }
 
-Result<WeightSetPtr> CountingBackend::load_weights(const WeightTable&, const StepProgram&, WeightType, const ProgressFn&, std::stop_token) {
+Result<WeightSetPtr> CountingBackend::load_weights(const WeightTable&, const StepProgram&, WeightType,
+                                                   const ProgressFn&, std::stop_token) {
     return cannot_compute();
 }
-Result<std::unique_ptr<CompiledStep>> CountingBackend::compile(const StepProgram&, WeightSetPtr, const CompileOptions&) { return cannot_compute(); }
-Status CountingBackend::run(CompiledStep&, const StepInputs&, StepOutputs&, std::stop_token) { return cannot_compute(); }
+Result<std::unique_ptr<CompiledStep>> CountingBackend::compile(const StepProgram&, WeightSetPtr,
+                                                               const CompileOptions&) {
+    return cannot_compute();
+}
+Status CountingBackend::run(CompiledStep&, const StepInputs&, StepOutputs&, std::stop_token) {
+    return cannot_compute();
+}
 
 }  // namespace decodescope

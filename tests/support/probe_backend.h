@@ -18,7 +18,7 @@ public:
     // The n-th call of allocate() from now on fails, counted from 1; 0: none.
     void fail_allocation(std::int64_t n) { fail_in_ = n; }
     std::int64_t allocations() const { return allocations_; }
-    std::vector<std::byte> fill;                             // KV memory is filled with it, repeated, when it is handed out
+    std::vector<std::byte> fill;  // KV memory is filled with it, repeated, when it is handed out
     std::function<void(StepInputs&)> on_run;                 // sees, and may replace, what a step is given
     std::function<Status(StepOutputs&)> after_run;           // may replace what it gave
     std::int64_t runs = 0;
@@ -31,7 +31,8 @@ public:
                 std::size_t to_stride, std::size_t row_bytes, std::size_t rows) override;
     Result<WeightSetPtr> load_weights(const WeightTable& table, const StepProgram& program, WeightType type,
                                       const ProgressFn& progress, std::stop_token stop) override;
-    Result<std::unique_ptr<CompiledStep>> compile(const StepProgram& program, WeightSetPtr weights, const CompileOptions& options) override;
+    Result<std::unique_ptr<CompiledStep>> compile(const StepProgram& program, WeightSetPtr weights,
+                                                  const CompileOptions& options) override;
     Status run(CompiledStep& step, const StepInputs& inputs, StepOutputs& outputs, std::stop_token stop) override;
     MemoryCounts memory() const override { return inner_->memory(); }
     void reset_peaks() override { inner_->reset_peaks(); }
@@ -56,7 +57,8 @@ public:
     Status download(const Buffer&, std::size_t, std::span<std::byte>) override { return {}; }
     Status copy(const Buffer& from, std::size_t from_offset, std::size_t from_stride, Buffer& to, std::size_t to_offset,
                 std::size_t to_stride, std::size_t row_bytes, std::size_t rows) override;
-    Result<WeightSetPtr> load_weights(const WeightTable&, const StepProgram&, WeightType, const ProgressFn&, std::stop_token) override;
+    Result<WeightSetPtr> load_weights(const WeightTable&, const StepProgram&, WeightType, const ProgressFn&,
+                                      std::stop_token) override;
     Result<std::unique_ptr<CompiledStep>> compile(const StepProgram&, WeightSetPtr, const CompileOptions&) override;
     Status run(CompiledStep&, const StepInputs&, StepOutputs&, std::stop_token) override;
     MemoryCounts memory() const override { return *counts_; }

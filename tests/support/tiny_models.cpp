@@ -33,9 +33,11 @@ private:
 class TinyTokenizer final : public Tokenizer {
 public:
     TinyTokenizer(std::int64_t size, std::int32_t eos) : eos_(eos) {
-        for (std::int64_t i = 0; i < size; ++i) texts_.push_back(i == eos ? "<|end|>" : std::string(1, static_cast<char>('a' + i % 26)));
+        for (std::int64_t i = 0; i < size; ++i)
+            texts_.push_back(i == eos ? "<|end|>" : std::string(1, static_cast<char>('a' + i % 26)));
     }
-    Result<std::vector<std::int32_t>> encode(std::string_view text, const EncodeOptions&, std::stop_token) const override {
+    Result<std::vector<std::int32_t>> encode(std::string_view text, const EncodeOptions&,
+                                             std::stop_token) const override {
         std::vector<std::int32_t> ids;
         for (const char c : text) ids.push_back(c >= 'a' && c <= 'z' ? c - 'a' : 0);
         return ids;
@@ -57,7 +59,8 @@ private:
 
 class Builder {
 public:
-    Builder(const ModelConfig& config, const TinyOptions& options) : config_(config), random_(options.seed), edit_(options.edit) {}
+    Builder(const ModelConfig& config, const TinyOptions& options)
+        : config_(config), random_(options.seed), edit_(options.edit) {}
 
     void build(Model& model) {
         make_tensors();
@@ -124,7 +127,8 @@ private:
         if (shape.conv1d) {  // stored [in, out] as GPT-2 files do
             for (std::int64_t r = 0; r < shape.rows; ++r) {
                 for (std::int64_t c = 0; c < shape.columns; ++c) {
-                    data[static_cast<std::size_t>(c * shape.rows + r)] = found->second[static_cast<std::size_t>(r * shape.columns + c)];
+                    data[static_cast<std::size_t>(c * shape.rows + r)] =
+                        found->second[static_cast<std::size_t>(r * shape.columns + c)];
                 }
             }
         }
@@ -230,7 +234,8 @@ ModelPtr make_tiny_gpt2(const TinyOptions& options) { return make_tiny_model(tin
 std::vector<std::int32_t> random_tokens(std::int64_t count, std::int64_t vocabulary, std::uint64_t seed) {
     Random random(seed + 1000);
     std::vector<std::int32_t> tokens;
-    for (std::int64_t i = 0; i < count; ++i) tokens.push_back(static_cast<std::int32_t>(random.next() % static_cast<std::uint64_t>(vocabulary)));
+    for (std::int64_t i = 0; i < count; ++i)
+        tokens.push_back(static_cast<std::int32_t>(random.next() % static_cast<std::uint64_t>(vocabulary)));
     return tokens;
 }
 

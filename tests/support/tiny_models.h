@@ -18,7 +18,8 @@ ModelConfig tiny_gpt2_config();
 ModelConfig tiny_llama_config();
 
 // Tensors by name before they are given to the model, [out, in] row-major (biases and norms [out]): "embedding",
-// "positions", "head", "final_norm", "final_norm_bias", and "N.query", "N.query_bias", "N.key", ... "N.down_bias" for layer N.
+// "positions", "head", "final_norm", "final_norm_bias", and "N.query", "N.query_bias", "N.key", ... "N.down_bias" for
+// layer N.
 using TinyTensors = std::map<std::string, std::vector<float>>;
 
 struct TinyOptions {

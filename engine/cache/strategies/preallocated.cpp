@@ -19,9 +19,10 @@ public:
 protected:
     Result<std::int64_t> capacity_for(std::int64_t tokens) const override {
         if (tokens <= capacity()) return capacity();
-        return make_error(ErrorKind::Capacity,
-                          fmt::format("The sequence would have {} tokens and the cache was allocated for {}.", tokens, capacity()),
-                          "Choose a larger capacity, or a strategy that grows.");
+        return make_error(
+            ErrorKind::Capacity,
+            fmt::format("The sequence would have {} tokens and the cache was allocated for {}.", tokens, capacity()),
+            "Choose a larger capacity, or a strategy that grows.");
     }
 
 private:
@@ -40,7 +41,8 @@ StrategyDescriptor preallocated_strategy() {
     ParameterDescriptor capacity;
     capacity.name = "capacity";
     capacity.maximum = kLargestCapacity;
-    capacity.help = "Tokens that the cache has room for; 0 takes prompt and new tokens together, at most the model's context.";
+    capacity.help =
+        "Tokens that the cache has room for; 0 takes prompt and new tokens together, at most the model's context.";
     ParameterDescriptor slab;
     slab.name = "slab";
     slab.type = ParameterType::Boolean;
@@ -49,7 +51,8 @@ StrategyDescriptor preallocated_strategy() {
     descriptor.parameters = {capacity, slab};
     descriptor.create = [](const ParameterValues& values, const RunLimits& limits) -> std::unique_ptr<CacheStrategy> {
         std::int64_t tokens = values.at("capacity");
-        if (tokens == 0) tokens = limits.expected_tokens > 0 ? std::min(limits.expected_tokens, limits.context) : limits.context;
+        if (tokens == 0)
+            tokens = limits.expected_tokens > 0 ? std::min(limits.expected_tokens, limits.context) : limits.context;
         return std::make_unique<PreallocatedStrategy>(tokens, values.at("slab") != 0);
     };
     return descriptor;

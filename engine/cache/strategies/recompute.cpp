@@ -1,5 +1,5 @@
-// No cache: nothing is kept, so every step computes the whole sequence again. The plan says what the last rows see; what
-// they read lies in scratch memory of the pass.
+// No cache: nothing is kept, so every step computes the whole sequence again. The plan says what the last rows see;
+// what they read lies in scratch memory of the pass.
 #include "engine/cache/cache_strategy.h"
 
 namespace decodescope {
@@ -52,7 +52,8 @@ StrategyDescriptor recompute_strategy() {
     descriptor.id = "recompute";
     descriptor.title = "No cache (recompute)";
     descriptor.explanation =
-        "Nothing is kept: every step runs all tokens of the sequence through the model again and uses the last row only. "
+        "Nothing is kept: every step runs all tokens of the sequence through the model again and uses the last row "
+        "only. "
         "This is what a decoder costs without a cache.";
     descriptor.has_cache = false;
     descriptor.create = [](const ParameterValues&, const RunLimits&) -> std::unique_ptr<CacheStrategy> {

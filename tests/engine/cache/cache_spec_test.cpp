@@ -1,4 +1,5 @@
-// `--cache` and `--kv-type`: what is written comes back, what is wrong is refused in a sentence that names what is allowed.
+// `--cache` and `--kv-type`: what is written comes back, what is wrong is refused in a sentence that names what is
+// allowed.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -110,7 +111,8 @@ TEST(KvFormat, ParsesAndWrites) {
 }
 
 TEST(KvFormat, RefusesByName) {
-    for (const char* text : {"", "f8", "int8", "bf16", "int8-kivi", "F16", "k=f16", "k=f16,k=f16", "k=f16,v=int8", "k=f16,v=f16,v=f16", "k=,v=f16", ","}) {
+    for (const char* text : {"", "f8", "int8", "bf16", "int8-kivi", "F16", "k=f16", "k=f16,k=f16", "k=f16,v=int8",
+                             "k=f16,v=f16,v=f16", "k=,v=f16", ","}) {
         auto format = parse_kv_format(text);
         ASSERT_FALSE(format.ok()) << text;
         EXPECT_EQ(format.error().kind, ErrorKind::Argument);

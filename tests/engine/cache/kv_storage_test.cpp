@@ -22,7 +22,8 @@ std::unique_ptr<CacheStrategy> make(const std::string& text, const RunLimits& li
     return std::move(*strategy);
 }
 
-std::unique_ptr<KvStorage> storage_for(std::shared_ptr<Backend> backend, const KvShape& shape, const CacheStrategy& strategy) {
+std::unique_ptr<KvStorage> storage_for(std::shared_ptr<Backend> backend, const KvShape& shape,
+                                       const CacheStrategy& strategy) {
     auto storage = KvStorage::create(std::move(backend), shape, strategy.one_slab(), strategy.capacity());
     if (!storage.ok()) ADD_FAILURE() << storage.error().text();
     DS_CHECK(storage.ok());
@@ -31,8 +32,12 @@ std::unique_ptr<KvStorage> storage_for(std::shared_ptr<Backend> backend, const K
 
 std::shared_ptr<ProbeBackend> probe() { return std::make_shared<ProbeBackend>(make_reference_backend()); }
 
-std::int64_t live_kv(const Backend& backend) { return backend.memory().bytes[static_cast<std::size_t>(MemoryPurpose::KvCache)]; }
-std::int64_t kv_allocations(const Backend& backend) { return backend.memory().allocations[static_cast<std::size_t>(MemoryPurpose::KvCache)]; }
+std::int64_t live_kv(const Backend& backend) {
+    return backend.memory().bytes[static_cast<std::size_t>(MemoryPurpose::KvCache)];
+}
+std::int64_t kv_allocations(const Backend& backend) {
+    return backend.memory().allocations[static_cast<std::size_t>(MemoryPurpose::KvCache)];
+}
 
 constexpr KvFormat kF32{ElementType::F32, ElementType::F32};
 constexpr KvFormat kF16{ElementType::F16, ElementType::F16};
@@ -81,7 +86,8 @@ TEST(KvStorage, MA01_BytesOfKnownModels) {
     }
 }
 
-// MA-05: GPT-2 124M in f32, a token at a time: n (n - 1) / 2 rows copied, and in each step the layer being grown lies there twice.
+// MA-05: GPT-2 124M in f32, a token at a time: n (n - 1) / 2 rows copied, and in each step the layer being grown lies
+// there twice.
 TEST(KvStorage, MA05_ConcatenationCopiesAndPeaks) {
     auto backend = std::make_shared<CountingBackend>(std::int64_t{1} << 40);
     const auto strategy = make("growing");
@@ -96,7 +102,8 @@ TEST(KvStorage, MA05_ConcatenationCopiesAndPeaks) {
         ASSERT_EQ(storage->reserved_bytes(), (n + 1) * row);
         // 11 layers have grown already, the last one is there as old and new.
         ASSERT_EQ(storage->peak_bytes(), 11 * (n + 1) * layer_row + (n + n + 1) * layer_row);
-        ASSERT_EQ(storage->peak_bytes(), backend->memory().peak_bytes[static_cast<std::size_t>(MemoryPurpose::KvCache)]);
+        ASSERT_EQ(storage->peak_bytes(),
+                  backend->memory().peak_bytes[static_cast<std::size_t>(MemoryPurpose::KvCache)]);
         ASSERT_EQ(storage->reserved_bytes(), live_kv(*backend));
         if (n + 1 == 256) {
             EXPECT_EQ(copied, 2406481920);
@@ -155,7 +162,8 @@ float coded(int layer, KvPart part, std::int64_t head, std::int64_t position, st
     return static_cast<float>((((layer * 2 + (part == KvPart::V ? 1 : 0)) * 3 + head) * 40 + position) * 4 + i);
 }
 
-void write_row(Backend& backend, const KvStorage& storage, const EntryTable& table, std::int64_t slot, std::int64_t position) {
+void write_row(Backend& backend, const KvStorage& storage, const EntryTable& table, std::int64_t slot,
+               std::int64_t position) {
     // Through the addresses that a kernel would use; the reference backend's memory is host memory.
     for (int layer = 0; layer < storage.shape().layers; ++layer) {
         const KvView view = storage.view(layer, table, nullptr);
@@ -184,9 +192,11 @@ void expect_rows(const KvStorage& storage, std::int64_t rows) {
             ASSERT_TRUE(storage.read_rows(layer, part, 0, rows, values).ok());
             for (std::size_t n = 0; n < values.size(); ++n) {
                 const auto i = static_cast<std::int64_t>(n);
-                const float want = coded(layer, part, i / (rows * shape.head_dim), i / shape.head_dim % rows, i % shape.head_dim);
+                const float want =
+                    coded(layer, part, i / (rows * shape.head_dim), i / shape.head_dim % rows, i % shape.head_dim);
                 const bool half = (part == KvPart::K ? shape.format.k : shape.format.v) == ElementType::F16;
-                ASSERT_EQ(values[n], half ? f16_to_f32(f32_to_f16(want)) : want) << "layer " << layer << " element " << n;
+                ASSERT_EQ(values[n], half ? f16_to_f32(f32_to_f16(want)) : want)
+                    << "layer " << layer << " element " << n;
             }
         }
     }
@@ -194,7 +204,8 @@ void expect_rows(const KvStorage& storage, std::int64_t rows) {
 
 TEST(KvStorage, RowsStayThemselvesWhileGrowing) {
     for (const char* spec : {"growing", "preallocated:capacity=20", "preallocated:capacity=20,slab=true"}) {
-        for (const auto& format : {kF32, kF16, KvFormat{ElementType::F16, ElementType::F32}, KvFormat{ElementType::F32, ElementType::F16}}) {
+        for (const auto& format :
+             {kF32, kF16, KvFormat{ElementType::F16, ElementType::F32}, KvFormat{ElementType::F32, ElementType::F16}}) {
             SCOPED_TRACE(std::string(spec) + " " + to_string(format));
             std::shared_ptr<Backend> backend = make_reference_backend();
             const auto strategy = make(spec);
@@ -203,7 +214,8 @@ TEST(KvStorage, RowsStayThemselvesWhileGrowing) {
                 const std::int64_t before = strategy->tokens_stored();
                 ASSERT_TRUE(grow(*strategy, *storage, rows).ok());
                 const EntryList entries = strategy->entries();
-                for (std::int64_t r = 0; r < rows; ++r) write_row(*backend, *storage, entries.table(), before + r, before + r);
+                for (std::int64_t r = 0; r < rows; ++r)
+                    write_row(*backend, *storage, entries.table(), before + r, before + r);
                 expect_rows(*storage, before + rows);
             }
             auto copy = storage->clone(std::vector<SlotMove>{{0, 0, 18}});
@@ -216,7 +228,8 @@ TEST(KvStorage, RowsStayThemselvesWhileGrowing) {
 
 // A layer's K and V are aligned for their element type, whatever the mixture.
 TEST(KvStorage, EveryPartIsAligned) {
-    for (const auto& format : {KvFormat{ElementType::F16, ElementType::F32}, KvFormat{ElementType::F32, ElementType::F16}}) {
+    for (const auto& format :
+         {KvFormat{ElementType::F16, ElementType::F32}, KvFormat{ElementType::F32, ElementType::F16}}) {
         for (const bool slab : {false, true}) {
             std::shared_ptr<Backend> backend = make_reference_backend();
             auto storage = KvStorage::create(backend, {3, 1, 3, format}, slab, 5);
@@ -283,7 +296,8 @@ TEST(KvStorage, RandomOperationsKeepTheBooks) {
                 const std::int64_t before = strategy->tokens_stored();
                 const std::int64_t rows = 1 + random() % 4;
                 if (grow(*strategy, *storage, rows).ok()) {
-                    for (std::int64_t r = 0; r < rows; ++r) write_row(*backend, *storage, strategy->entries().table(), before + r, before + r);
+                    for (std::int64_t r = 0; r < rows; ++r)
+                        write_row(*backend, *storage, strategy->entries().table(), before + r, before + r);
                 }
                 backend->fail_allocation(0);
             } else if (what < 9) {

@@ -19,7 +19,9 @@ std::unique_ptr<CacheStrategy> make(const std::string& text, const RunLimits& li
     return std::move(*strategy);
 }
 
-std::vector<std::string> specs() { return {"recompute", "growing", "preallocated:capacity=40", "preallocated:capacity=40,slab=true"}; }
+std::vector<std::string> specs() {
+    return {"recompute", "growing", "preallocated:capacity=40", "preallocated:capacity=40,slab=true"};
+}
 
 void feed(CacheStrategy& strategy, std::int64_t tokens) {
     auto plan = strategy.plan(tokens);
@@ -36,13 +38,15 @@ struct FakeStorage {
             std::vector<std::int32_t> next(static_cast<std::size_t>(plan.capacity_after), -1);
             for (const auto& move : plan.moves) {
                 for (std::int64_t i = 0; i < move.count; ++i) {
-                    next.at(static_cast<std::size_t>(move.to + i)) = slot_position.at(static_cast<std::size_t>(move.from + i));
+                    next.at(static_cast<std::size_t>(move.to + i)) =
+                        slot_position.at(static_cast<std::size_t>(move.from + i));
                 }
             }
             slot_position = std::move(next);
         }
         for (std::size_t r = 0; r < plan.store_slots.size(); ++r) {
-            slot_position.at(static_cast<std::size_t>(plan.store_slots[r])) = plan.first_position + static_cast<std::int32_t>(r);
+            slot_position.at(static_cast<std::size_t>(plan.store_slots[r])) =
+                plan.first_position + static_cast<std::int32_t>(r);
         }
     }
 };
@@ -75,7 +79,8 @@ void expect_plan_consistent(const CachePlan& plan, std::int64_t new_tokens, bool
         ASSERT_EQ(plan.visibility[r].position, plan.first_position + static_cast<std::int32_t>(r));
         // CC-19: the mask and the table count the same entries.
         std::int32_t seen = 0;
-        for (std::int32_t e = 0; e < plan.entries.count; ++e) seen += visible(plan.visibility[r], plan.entries.position(e)) ? 1 : 0;
+        for (std::int32_t e = 0; e < plan.entries.count; ++e)
+            seen += visible(plan.visibility[r], plan.entries.position(e)) ? 1 : 0;
         ASSERT_EQ(seen, plan.row_entries[r]);
     }
 }

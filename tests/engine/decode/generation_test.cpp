@@ -34,7 +34,8 @@ void run_to_end(Generation& generation) {
     ASSERT_TRUE(generation.finished());
 }
 
-Tokens generate(const LoadedModelPtr& model, const SessionConfig& session, const GenerationConfig& config, std::span<const std::int32_t> prompt) {
+Tokens generate(const LoadedModelPtr& model, const SessionConfig& session, const GenerationConfig& config,
+                std::span<const std::int32_t> prompt) {
     Generation generation(session_of(model, session), config, nullptr);
     EXPECT_TRUE(generation.start(prompt, {}, {}).ok());
     run_to_end(generation);
@@ -85,7 +86,8 @@ TEST(Generation, CC14_ContextBoundary) {
 }
 
 TEST(Generation, BeyondTheCapacityIsAnErrorWithBothNumbers) {
-    Generation generation(session_of(loaded(make_tiny_llama()), session_config("preallocated:capacity=10")), config_of(0), nullptr);
+    Generation generation(session_of(loaded(make_tiny_llama()), session_config("preallocated:capacity=10")),
+                          config_of(0), nullptr);
     ASSERT_TRUE(generation.start(random_tokens(9, 97, 1), {}, {}).ok());
     ASSERT_TRUE(generation.step({}).ok());
     const auto before = tokens_of(generation);
@@ -182,7 +184,9 @@ TEST(Generation, SameSeedSameRunWhateverTheCacheAndChunk) {
     EXPECT_NE(generate(on_cpu, session_config("preallocated"), config_of(30, 1.0, 6), prompt), expected);
     EXPECT_EQ(generate(on_cpu, session_config("growing", "f32", 3), config_of(30, 1.0, 5), prompt), expected);
     EXPECT_EQ(generate(on_cpu, session_config("recompute"), config_of(30, 1.0, 5), prompt), expected);
-    EXPECT_EQ(generate(loaded(model, "reference"), session_config("preallocated:slab=true"), config_of(30, 1.0, 5), prompt), expected);
+    EXPECT_EQ(
+        generate(loaded(model, "reference"), session_config("preallocated:slab=true"), config_of(30, 1.0, 5), prompt),
+        expected);
 }
 
 // Switching the strategy keeps all tokens; with the same seed the run goes on as if nothing had happened.
@@ -201,7 +205,8 @@ TEST(Generation, FeedAgainGoesOnWhereTheOtherStopped) {
                 if (!with_pending) kept.pop_back();
                 const auto marks = std::make_unique<bool[]>(kept.size());
                 for (std::size_t i = 0; i < kept.size(); ++i) marks[i] = i >= prompt.size();
-                Generation second(session_of(on_cpu, session_config(cache, "f32", 5)), config_of(20, temperature), nullptr);
+                Generation second(session_of(on_cpu, session_config(cache, "f32", 5)), config_of(20, temperature),
+                                  nullptr);
                 ASSERT_TRUE(second.feed_again(kept, {marks.get(), kept.size()}, {}, {}).ok());
                 EXPECT_EQ(second.last_step().phase, Phase::Refeed);
                 EXPECT_EQ(second.generated_count(), with_pending ? 9 : 8);
@@ -249,7 +254,12 @@ TEST(Generation, CancelledStepCanBeTakenAgain) {
     Generation generation(session_of(on_cpu, session_config("growing", "f32", 2)), config_of(10, 1.0), nullptr);
     std::stop_source stop;
     // Cancelled after the first chunk of the prompt: what was fed stays.
-    const Status cancelled = generation.start(prompt, [&](std::int64_t done, std::int64_t) { if (done == 4) stop.request_stop(); }, stop.get_token());
+    const Status cancelled = generation.start(
+        prompt,
+        [&](std::int64_t done, std::int64_t) {
+            if (done == 4) stop.request_stop();
+        },
+        stop.get_token());
     ASSERT_FALSE(cancelled.ok());
     EXPECT_EQ(cancelled.error().kind, ErrorKind::Cancelled);
     EXPECT_EQ(generation.stop_reason(), "cancelled");
@@ -311,95 +321,13 @@ TEST(Generation, StartsFromASessionThatHoldsThePrefix) {
         feed_all(*session, std::span(prompt).first(held), 9);
         Generation generation(session, config_of(6), nullptr);
         ASSERT_TRUE(generation.start(prompt, {}, {}).ok());
-        EXPECT_EQ(generation.last_step().kv.rows_written, held == 4 ? 5 : 1);  // what was cached is not counted as prefilled
+        EXPECT_EQ(generation.last_step().kv.rows_written,
+                  held == 4 ? 5 : 1);  // what was cached is not counted as prefilled
         run_to_end(generation);
         EXPECT_EQ(tokens_of(generation), expected);
         Generation other(session, config_of(6), nullptr);
         EXPECT_FALSE(other.start(Tokens{1, 2, 3}, {}, {}).ok());
     }
-}
-
-TEST(Generation, RecordsWhatHappened) {
-    const auto model = make_tiny_llama();
-    const auto prompt = random_tokens(8, 97, 9);
-    for (const char* cache : kCaches) {
-        SCOPED_TRACE(cache);
-        SessionConfig session_with = session_config(cache, "f32", 3);
-        session_with.capture_attention = true;
-        std::shared_ptr<DecodeSession> session = session_of(loaded(model), session_with);
-        auto recording = std::make_shared<RunRecording>(make_run_facts(*session, {}), RecordingLimits{});
-        GenerationConfig config = config_of(5);
-        std::vector<std::int64_t> fed;
-        config.on_pass = [&](const PassResult& pass, std::span<const std::int32_t> tokens, Phase) {
-            EXPECT_EQ(pass.rows, static_cast<std::int32_t>(tokens.size()));
-            fed.push_back(pass.rows);
-        };
-        Generation generation(session, config, recording);
-        ASSERT_TRUE(generation.start(prompt, {}, {}).ok());
-        run_to_end(generation);
-        EXPECT_THAT(fed, ElementsAre(3, 3, 2, 1, 1, 1, 1));
-        // TH-03: the whole prompt is one step, each further token another.
-        ASSERT_EQ(recording->step_count(), 5);
-        ASSERT_EQ(recording->row_count(), 12);
-        const auto prefill = recording->step(0);
-        EXPECT_EQ(prefill->phase, Phase::Prefill);
-        EXPECT_EQ(prefill->row_count, 8);
-        EXPECT_TRUE(prefill->captured);
-        const bool none = std::string(cache) == "recompute", growing = std::string(cache) == "growing";
-        const std::int64_t row = model->config.kv_bytes_per_token(ElementType::F32, ElementType::F32);
-        EXPECT_EQ(prefill->kv.rows_written, none ? 0 : 8);
-        EXPECT_EQ(prefill->kv.copied_bytes, growing ? (3 + 6) * row : 0);
-        EXPECT_EQ(prefill->kv.peak_bytes, none ? 0 : growing ? 8 * row + 6 * row / 3 : 128 * row);
-        EXPECT_EQ(prefill->memory.bytes[static_cast<std::size_t>(MemoryPurpose::KvCache)], prefill->kv.reserved_bytes);
-        Tokens all(generation.tokens().begin(), generation.tokens().end());
-        std::string text;
-        for (std::int32_t r = 0; r < 12; ++r) {
-            const TokenRow& recorded = recording->row(r);
-            EXPECT_EQ(recorded.token, all[static_cast<std::size_t>(r)]);
-            EXPECT_EQ(recorded.position, r);
-            EXPECT_EQ(recorded.step, r < 8 ? 0 : r - 7);
-            EXPECT_EQ(recorded.phase, r < 8 ? Phase::Prefill : Phase::Decode);
-            EXPECT_EQ(recorded.generated, r >= 8);
-            text += recording->row_text(r);
-            const AttentionRow attention = recording->attention(r, 1);
-            ASSERT_TRUE(attention.captured);
-            ASSERT_EQ(attention.entries, r + 1);
-            float sum = 0;
-            for (std::int32_t e = 0; e <= r; ++e) sum += attention.weight(7, e);
-            EXPECT_NEAR(sum, 1.0f, 2e-3f);
-            if (!none) {
-                auto cell = session->cell(2, r);
-                ASSERT_TRUE(cell.ok());
-                double square = 0;
-                for (const float x : cell->v) square += static_cast<double>(x) * x / 16;
-                EXPECT_NEAR(recording->v_rms(r, 2), std::sqrt(square), 1e-5);
-            }
-        }
-        EXPECT_EQ(text, model->tokenizer->decode(std::span(all).first(12)));
-        const auto last = recording->step(4);
-        EXPECT_EQ(last->stop_reason, "length");
-        EXPECT_EQ(last->sampled_token, all.back());
-        EXPECT_EQ(last->first_row, 11);
-        ASSERT_EQ(last->top.size(), 10u);
-        EXPECT_EQ(last->top.front().token, all.back());
-        EXPECT_EQ(recording->token_display(all.back()), model->tokenizer->display(all.back()));
-        EXPECT_GT(last->micros, 0);
-        EXPECT_GT(last->flops, 0);
-    }
-}
-
-TEST(Generation, RunFactsNameEverything) {
-    const auto session = session_of(loaded(make_tiny_llama()), session_config("preallocated:capacity=64", "k=f16,v=f32"));
-    const RunFacts facts = make_run_facts(*session, {});
-    EXPECT_EQ(facts.model_name, "L3");
-    EXPECT_EQ(facts.backend, "cpu");
-    EXPECT_EQ(facts.cache_spec, "preallocated:capacity=64");
-    EXPECT_EQ(facts.kv_type, "k=f16,v=f32");
-    EXPECT_EQ(facts.weights_type, "f32");
-    EXPECT_GT(facts.weight_bytes, 0);
-    EXPECT_FALSE(facts.date.empty());
-    EXPECT_FALSE(facts.stages.empty());
-    EXPECT_TRUE(facts.meaningless_text);
 }
 
 }  // namespace

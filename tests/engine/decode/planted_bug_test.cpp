@@ -1,5 +1,5 @@
-// The comparison with the oracle must see known bugs. Each test plants one between the session and the backend, or in the
-// oracle, and asks that the error is far beyond the tolerance; greedy tokens alone would often still agree.
+// The comparison with the oracle must see known bugs. Each test plants one between the session and the backend, or in
+// the oracle, and asks that the error is far beyond the tolerance; greedy tokens alone would often still agree.
 #include "tests/engine/decode/session_helpers.h"
 
 namespace decodescope {
@@ -22,7 +22,8 @@ double error_with(const ModelPtr& model, std::int64_t chunk, const std::function
 }
 
 // Rewrites the positions; the mask stays right.
-std::function<void(StepInputs&)> with_positions(const std::function<std::int32_t(std::int32_t position, std::size_t row, std::size_t rows)>& change) {
+std::function<void(StepInputs&)> with_positions(
+    const std::function<std::int32_t(std::int32_t position, std::size_t row, std::size_t rows)>& change) {
     auto kept = std::make_shared<std::vector<std::int32_t>>();
     return [kept, change](StepInputs& inputs) {
         kept->assign(inputs.positions.begin(), inputs.positions.end());
@@ -36,31 +37,45 @@ std::vector<ModelPtr> models() { return {make_tiny_llama(), make_tiny_gpt2()}; }
 TEST(PlantedBug, NoBugIsNotSeen) {
     for (const auto& model : models()) {
         EXPECT_LE(error_with(model, 6, {}), kExact);
-        EXPECT_LE(error_with(model, 2, with_positions([](std::int32_t p, std::size_t, std::size_t) { return p; })), kExact);
+        EXPECT_LE(error_with(model, 2, with_positions([](std::int32_t p, std::size_t, std::size_t) { return p; })),
+                  kExact);
     }
 }
 
 TEST(PlantedBug, PositionFrozenWhenOneTokenIsDecoded) {
     for (const auto& model : models()) {
-        EXPECT_GT(error_with(model, 6, with_positions([](std::int32_t p, std::size_t, std::size_t rows) { return rows == 1 ? 0 : p; })), kSeen);
+        EXPECT_GT(error_with(model, 6, with_positions([](std::int32_t p, std::size_t, std::size_t rows) {
+                                 return rows == 1 ? 0 : p;
+                             })),
+                  kSeen);
     }
 }
 
 TEST(PlantedBug, PositionOffByOneWhileDecoding) {
     for (const auto& model : models()) {
-        EXPECT_GT(error_with(model, 6, with_positions([](std::int32_t p, std::size_t, std::size_t rows) { return rows == 1 ? p + 1 : p; })), kSeen);
+        EXPECT_GT(error_with(model, 6, with_positions([](std::int32_t p, std::size_t, std::size_t rows) {
+                                 return rows == 1 ? p + 1 : p;
+                             })),
+                  kSeen);
     }
 }
 
 TEST(PlantedBug, ChunkStartsAtZeroAgain) {
     for (const auto& model : models()) {
-        EXPECT_GT(error_with(model, 3, with_positions([](std::int32_t p, std::size_t r, std::size_t rows) { return rows == 1 ? p : static_cast<std::int32_t>(r); })), kSeen);
+        EXPECT_GT(error_with(model, 3, with_positions([](std::int32_t p, std::size_t r, std::size_t rows) {
+                                 return rows == 1 ? p : static_cast<std::int32_t>(r);
+                             })),
+                  kSeen);
     }
 }
 
 TEST(PlantedBug, ChunkOffsetAddedTwice) {
     for (const auto& model : models()) {
-        EXPECT_GT(error_with(model, 3, with_positions([](std::int32_t p, std::size_t r, std::size_t) { return 2 * p - static_cast<std::int32_t>(r) > 30 ? p : 2 * p - static_cast<std::int32_t>(r); })), kSeen);
+        EXPECT_GT(
+            error_with(model, 3, with_positions([](std::int32_t p, std::size_t r, std::size_t) {
+                           return 2 * p - static_cast<std::int32_t>(r) > 30 ? p : 2 * p - static_cast<std::int32_t>(r);
+                       })),
+            kSeen);
     }
 }
 
@@ -70,7 +85,8 @@ TEST(PlantedBug, MaskOneShort) {
         EXPECT_GT(error_with(model, 6,
                              [kept](StepInputs& inputs) {
                                  kept->assign(inputs.visibility.begin(), inputs.visibility.end());
-                                 for (auto& row : *kept) row.window_first = row.position > 0 ? 1 : 0;  // the first token is forgotten
+                                 for (auto& row : *kept)
+                                     row.window_first = row.position > 0 ? 1 : 0;  // the first token is forgotten
                                  inputs.visibility = *kept;
                              }),
                   kSeen);

@@ -1,5 +1,5 @@
-// A pass that is cancelled, runs out of memory or gives numbers that are none: nothing was fed, and the session goes on as if
-// it had not happened.
+// A pass that is cancelled, runs out of memory or gives numbers that are none: nothing was fed, and the session goes on
+// as if it had not happened.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
@@ -166,7 +166,8 @@ TEST(SessionFailure, SP07_NonFiniteLogits) {
     const auto model = make_tiny_llama();
     const auto tokens = random_tokens(12, 97, 5);
     for (const char* cache : kCaches) {
-        for (const float bad : {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity(), -std::numeric_limits<float>::infinity()}) {
+        for (const float bad : {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity(),
+                                -std::numeric_limits<float>::infinity()}) {
             SCOPED_TRACE(fmt::format("{} {}", cache, bad));
             Probed probed(model);
             const auto session = session_of(probed.model, session_config(cache));

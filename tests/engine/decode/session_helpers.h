@@ -38,12 +38,15 @@ inline LoadedModelPtr loaded(ModelPtr model, std::shared_ptr<Backend> backend) {
     return std::move(*result);
 }
 
-inline LoadedModelPtr loaded(ModelPtr model, const std::string& backend = "cpu") { return loaded(std::move(model), plain_backend(backend)); }
+inline LoadedModelPtr loaded(ModelPtr model, const std::string& backend = "cpu") {
+    return loaded(std::move(model), plain_backend(backend));
+}
 
 // A model on a backend that can be watched and disturbed.
 struct Probed {
     explicit Probed(ModelPtr model_in, const std::string& id = "cpu", bool opaque = false)
-        : backend(std::make_shared<ProbeBackend>(plain_backend(id), opaque)), model(loaded(std::move(model_in), backend)) {}
+        : backend(std::make_shared<ProbeBackend>(plain_backend(id), opaque)),
+          model(loaded(std::move(model_in), backend)) {}
     std::shared_ptr<ProbeBackend> backend;
     LoadedModelPtr model;
 };
@@ -78,7 +81,8 @@ inline void keep(Fed& fed, const PassResult& pass, std::int64_t heads) {
     const std::size_t width = pass.logits.size();
     if (pass.all_logits.empty()) fed.logits.emplace_back(pass.logits.begin(), pass.logits.end());
     for (std::size_t at = 0; at < pass.all_logits.size(); at += width) {
-        fed.logits.emplace_back(pass.all_logits.begin() + static_cast<std::ptrdiff_t>(at), pass.all_logits.begin() + static_cast<std::ptrdiff_t>(at + width));
+        fed.logits.emplace_back(pass.all_logits.begin() + static_cast<std::ptrdiff_t>(at),
+                                pass.all_logits.begin() + static_cast<std::ptrdiff_t>(at + width));
     }
     for (std::int32_t r = 0; r < pass.rows && !pass.attention.empty(); ++r) {
         auto& row = fed.attention.emplace_back();
@@ -95,7 +99,8 @@ inline void keep(Fed& fed, const PassResult& pass, std::int64_t heads) {
 
 inline void feed_into(Fed& fed, DecodeSession& session, std::span<const std::int32_t> tokens, std::int64_t chunk) {
     for (std::size_t done = 0; done < tokens.size();) {
-        const auto rows = std::min({tokens.size() - done, static_cast<std::size_t>(chunk), static_cast<std::size_t>(session.max_pass_rows())});
+        const auto rows = std::min(
+            {tokens.size() - done, static_cast<std::size_t>(chunk), static_cast<std::size_t>(session.max_pass_rows())});
         auto pass = session.feed(tokens.subspan(done, rows), {});
         ASSERT_TRUE(pass.ok()) << pass.error().text();
         keep(fed, *pass, session.model().model->config.heads);
@@ -110,15 +115,19 @@ inline Fed feed_all(DecodeSession& session, std::span<const std::int32_t> tokens
 }
 
 // Largest error over rows [first, first + n) of the oracle, compared with the n rows of `logits`.
-inline double worst_error(const std::vector<std::vector<float>>& logits, const OracleResult& oracle, std::size_t first = 0) {
+inline double worst_error(const std::vector<std::vector<float>>& logits, const OracleResult& oracle,
+                          std::size_t first = 0) {
     double worst = 0;
-    for (std::size_t i = 0; i < logits.size(); ++i) worst = std::max(worst, relative_error(logits[i], oracle.logits[first + i]));
+    for (std::size_t i = 0; i < logits.size(); ++i)
+        worst = std::max(worst, relative_error(logits[i], oracle.logits[first + i]));
     return worst;
 }
 
-inline double worst_l2(const std::vector<std::vector<float>>& logits, const OracleResult& oracle, std::size_t first = 0) {
+inline double worst_l2(const std::vector<std::vector<float>>& logits, const OracleResult& oracle,
+                       std::size_t first = 0) {
     double worst = 0;
-    for (std::size_t i = 0; i < logits.size(); ++i) worst = std::max(worst, relative_l2(logits[i], oracle.logits[first + i]));
+    for (std::size_t i = 0; i < logits.size(); ++i)
+        worst = std::max(worst, relative_l2(logits[i], oracle.logits[first + i]));
     return worst;
 }
 

@@ -1,5 +1,5 @@
-// Every strategy, format and backend against the oracle: logits of every row, attention of every row, at chunks of 1, 3, 5,
-// 16 and all, then single steps (CC-01, CC-02, CC-03, CC-15; attention as in UI-06).
+// Every strategy, format and backend against the oracle: logits of every row, attention of every row, at chunks of 1,
+// 3, 5, 16 and all, then single steps (CC-01, CC-02, CC-03, CC-15; attention as in UI-06).
 #include <fmt/format.h>
 
 #include "tests/engine/decode/session_helpers.h"
@@ -45,7 +45,8 @@ TEST_P(AgainstOracle, EveryRowAtEveryChunkSize) {
     const auto oracle = run_oracle(*model, tokens);
     const auto model_on_backend = loaded(model, c.backend);
     const bool exact = c.kv == "f32" || c.cache == "recompute";
-    for (const std::int64_t chunk : {std::int64_t{1}, std::int64_t{3}, std::int64_t{5}, std::int64_t{16}, prompt - 1, prompt}) {
+    for (const std::int64_t chunk :
+         {std::int64_t{1}, std::int64_t{3}, std::int64_t{5}, std::int64_t{16}, prompt - 1, prompt}) {
         for (const bool capture : {false, true}) {
             if (capture && chunk != 1 && chunk != 5 && chunk != prompt) continue;
             SCOPED_TRACE(fmt::format("chunk {} capture {}", chunk, capture));
@@ -171,7 +172,8 @@ TEST(Session, OddShapes) {
         for (const char* kv : {"f32", "k=f16,v=f32", "k=f32,v=f16"}) {
             const auto session = session_of(loaded(model, backend), session_config("growing", kv));
             const Fed fed = feed_all(*session, tokens, 4);
-            EXPECT_LE(relative_l2(fed.logits.back(), oracle.logits.back()), std::string(kv) == "f32" ? kExact : 5e-3) << backend << kv;
+            EXPECT_LE(relative_l2(fed.logits.back(), oracle.logits.back()), std::string(kv) == "f32" ? kExact : 5e-3)
+                << backend << kv;
         }
     }
 }
@@ -194,7 +196,8 @@ TEST(Session, CellsHoldTheirOwnPositionsRow) {
                 EXPECT_LE(relative_error(cell->k, oracle.k[at][p]), 1e-5);
                 EXPECT_LE(relative_error(cell->v, oracle.v[at][p]), 1e-5);
                 double square = 0;
-                for (const float x : cell->k) square += static_cast<double>(x) * x / static_cast<double>(cell->k.size());
+                for (const float x : cell->k)
+                    square += static_cast<double>(x) * x / static_cast<double>(cell->k.size());
                 const auto& pass = fed.passes[p / 5];
                 EXPECT_NEAR(pass.k_rms[(p % 5) * 3 + at], std::sqrt(square), 1e-5);
             }

@@ -15,7 +15,9 @@ using testing::HasSubstr;
 
 const std::vector<const char*> kCaches = {"recompute", "growing", "preallocated", "preallocated:slab=true"};
 
-std::int64_t kv_live(const Backend& backend) { return backend.memory().bytes[static_cast<std::size_t>(MemoryPurpose::KvCache)]; }
+std::int64_t kv_live(const Backend& backend) {
+    return backend.memory().bytes[static_cast<std::size_t>(MemoryPurpose::KvCache)];
+}
 
 std::vector<std::int32_t> tokens_for(const ModelPtr& model, std::int64_t count, std::uint64_t seed = 31) {
     return random_tokens(count, model->config.vocabulary, seed);
@@ -39,7 +41,8 @@ TEST(SessionState, CC06_TruncateAndFeedAgain) {
             EXPECT_LE(session->kv_facts().used_bytes, session->kv_facts().reserved_bytes);
             // Another continuation than before, so that a row left behind would show.
             tokens.resize(kept);
-            for (const auto token : tokens_for(model, 20 - static_cast<std::int64_t>(kept) + 1, kept)) tokens.push_back(token);
+            for (const auto token : tokens_for(model, 20 - static_cast<std::int64_t>(kept) + 1, kept))
+                tokens.push_back(token);
             const auto oracle = run_oracle(*model, tokens);
             const Fed fed = feed_all(*session, std::span(tokens).subspan(kept), 4);
             EXPECT_LE(relative_error(fed.logits.back(), oracle.logits.back()), kExact);
@@ -115,7 +118,8 @@ TEST(SessionState, CC12_AZeroKeyIsARowLikeAnyOther) {
         const KvFacts facts = session->kv_facts();
         EXPECT_EQ(facts.tokens_seen, 9);
         EXPECT_EQ(facts.tokens_stored, std::string(cache) == "recompute" ? 0 : 9);
-        EXPECT_EQ(facts.used_bytes, facts.tokens_stored * model->config.kv_bytes_per_token(ElementType::F32, ElementType::F32));
+        EXPECT_EQ(facts.used_bytes,
+                  facts.tokens_stored * model->config.kv_bytes_per_token(ElementType::F32, ElementType::F32));
     }
 }
 
@@ -132,7 +136,8 @@ TEST(SessionState, CC13_SlotsNotYetWrittenAreNotRead) {
                 Probed probed(model);
                 const bool half = std::string(kv) == "f16";
                 const std::uint32_t bits = half ? f32_to_f16(value) : std::bit_cast<std::uint32_t>(value);
-                for (std::size_t i = 0; i < (half ? 2u : 4u); ++i) probed.backend->fill.push_back(static_cast<std::byte>(bits >> (8 * i)));
+                for (std::size_t i = 0; i < (half ? 2u : 4u); ++i)
+                    probed.backend->fill.push_back(static_cast<std::byte>(bits >> (8 * i)));
                 const auto session = session_of(probed.model, session_config(cache, kv));
                 const Fed fed = feed_all(*session, tokens, 1);
                 EXPECT_EQ(fed.logits, expected);
@@ -179,7 +184,8 @@ TEST(SessionState, CC17_LargeScoresDoNotOverflowHalfPrecision) {
     options.edit = [](TinyTensors& tensors) {  // q = k = 256 in every component: the unscaled score is 8,388,608
         for (const char* name : {"0.query", "0.key", "1.query", "1.key"}) {
             std::fill(tensors.at(name).begin(), tensors.at(name).end(), 0.0f);
-            std::fill(tensors.at(std::string(name) + "_bias").begin(), tensors.at(std::string(name) + "_bias").end(), 256.0f);
+            std::fill(tensors.at(std::string(name) + "_bias").begin(), tensors.at(std::string(name) + "_bias").end(),
+                      256.0f);
         }
     };
     const auto model = make_tiny_model(config, options);
@@ -204,7 +210,8 @@ TEST(SessionState, CC18_PlaceAndNeighboursDoNotMatter) {
         feed_all(*neighbours.back(), tokens_for(model, 5 + i, 50 + static_cast<std::uint64_t>(i)), 2);
     }
     neighbours.erase(neighbours.begin() + 1);
-    for (const char* cache : {"growing", "preallocated", "preallocated:capacity=40", "preallocated:capacity=33,slab=true"}) {
+    for (const char* cache :
+         {"growing", "preallocated", "preallocated:capacity=40", "preallocated:capacity=33,slab=true"}) {
         EXPECT_EQ(feed_all(*session_of(on_cpu, session_config(cache)), tokens, 3).logits, alone) << cache;
     }
 }
@@ -335,7 +342,8 @@ TEST(SessionState, CaptureCanBeSwitchedAndChangesNothing) {
     const auto tokens = tokens_for(model, 20);
     for (const char* cache : kCaches) {
         SCOPED_TRACE(cache);
-        const auto with = session_of(loaded(model), session_config(cache)), without = session_of(loaded(model), session_config(cache));
+        const auto with = session_of(loaded(model), session_config(cache)),
+                   without = session_of(loaded(model), session_config(cache));
         with->set_capture(true);
         const Fed captured = feed_all(*with, tokens, 6), plain = feed_all(*without, tokens, 6);
         EXPECT_EQ(captured.attention.size(), 20u);
