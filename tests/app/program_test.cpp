@@ -43,7 +43,8 @@ protected:
     // Runs with the shell's quoting; the environment names no display.
     Outcome run(const std::string& arguments, const std::string& environment = "LC_ALL=C.UTF-8") {
         const std::string out = (folder_ / "stdout").string(), err = (folder_ / "stderr").string();
-        const std::string line = "env -u DISPLAY -u WAYLAND_DISPLAY -u QT_QPA_PLATFORM " + environment + " DECODESCOPE_RESOURCES='" DECODESCOPE_SOURCE_DIR "/resources' '" DECODESCOPE_PROGRAM "' " +
+        // Relative paths of the arguments lie in the test's folder.
+        const std::string line = "cd '" + folder_.string() + "' && env -u DISPLAY -u WAYLAND_DISPLAY -u QT_QPA_PLATFORM " + environment + " DECODESCOPE_RESOURCES='" DECODESCOPE_SOURCE_DIR "/resources' '" DECODESCOPE_PROGRAM "' " +
                                  arguments + " >'" + out + "' 2>'" + err + "' </dev/null";
         const int status = std::system(line.c_str());
         return {WIFEXITED(status) ? WEXITSTATUS(status) : 256 + status, read_whole(out), read_whole(err)};
@@ -167,7 +168,7 @@ TEST_F(Program, ExitCodesAndTheLastLine) {
         {"generate -p x --backend cuda", 1, "CUDA"},
         {"generate --prompt-file /nowhere/p.txt", 1, "/nowhere/p.txt"},
         {"bench --lengths 64 -o /proc/nowhere", 1, "/proc/nowhere"},
-        {"bench --lengths 99999 -o b", 1, "99999"},
+        {"bench --lengths 99999 -o out-of-range", 1, "99999"},
         {"fly", 2, "fly"},
 #ifdef DECODESCOPE_UI
         {"shot -o x.png --panel engine-room", 2, "engine-room"},
