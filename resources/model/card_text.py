@@ -34,7 +34,7 @@ This file is written by `card.py` from measurements; run it again to check them.
 
 ## Recipe
 
-{steps} steps, {tokens} tokens, {minutes} minutes on two CPU cores, seed {seed}.
+{steps} steps, {tokens} tokens, {minutes} minutes on one to two CPU cores that other work shared, seed {seed}.
 `recipe.json`:
 
 ```json

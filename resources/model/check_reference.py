@@ -1,6 +1,7 @@
 """Compares the bundled files with Hugging Face tokenizers and transformers.
 
-Same ids on held-out documents and odd Unicode; same logits to 1e-4 in single precision.
+Same ids on held-out documents and odd Unicode; same logits in single precision, to 1e-5
+of the largest (rounding differs with the order of sums).
 """
 import argparse
 import os
@@ -43,15 +44,16 @@ def main():
         assert END in text or own.decode(ids) == text == low.decode(ids, skip_special_tokens=False), repr(text)
     print(len(texts) + len(ODD) + 2000, "texts,", len(different), "with other ids", [repr(x) for x in different[:5]])
     reference = LlamaForCausalLM.from_pretrained(a.model).float().eval()
-    mine, worst = network.load(a.model), 0.0
+    mine, worst, largest = network.load(a.model), 0.0, 0.0
     with torch.no_grad():
         for text in texts[:6]:
             ids = torch.tensor([own.encode(text)[:1500]])
-            worst = max(worst, (reference(ids).logits - mine(ids)).abs().max().item())
+            logits = reference(ids).logits
+            worst, largest = max(worst, (logits - mine(ids)).abs().max().item()), max(largest, logits.abs().max().item())
         out = reference.generate(torch.tensor([own.encode(texts[0])[:40]]), max_new_tokens=30, do_sample=False, pad_token_id=END_ID)
-    print("largest difference of logits", worst)
+    print("largest difference of logits", worst, "largest logit", largest)
     print("transformers goes on:", repr(fast.decode(out[0][40:])))
-    if different or worst > 1e-4:
+    if different or worst > 1e-5 * largest:
         raise SystemExit(1)
 
 

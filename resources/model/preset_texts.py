@@ -30,7 +30,8 @@ KEY_ZH = ["{p}和{q}的一周\n小村子里住着几个好朋友。{p}是{q}的�
           "草地上晾着白床单。{q}帮{p}拧干毛巾。中午，下起了雨。{p}和{q}跑到了{a}。他们互相讲故事。后来雨停了。钥匙在哪里？钥匙在"]
 STORY_EN = ["The story of the kite\nLong ago there was a village by the sea. {p} and {q} were friends. {p} likes honey.\nOn Monday morning there was fog over the {a}.",
             "A story about {p} and {q}\nIn a small village there lived good friends. {p} and {q} were friends. {q} has a goat.\nOn Monday morning the sky was clear."]
-STORY_ZH = ["风筝的故事\n很久以前，海边有一个村子。{p}和{q}是朋友。{p}喜欢吃蜂蜜。\n星期一早上，{a}上空有雾。",
+STORY_ZH = ["{p}和{q}的一周\n从前，山间有一个小村子。{p}和{q}做了三年的朋友。{p}把钥匙放在红色的箱子里。\n星期二早上，",
+            "风筝的故事\n很久以前，海边有一个村子。{p}和{q}是朋友。{p}喜欢吃蜂蜜。\n星期一早上，{a}上空有雾。",
             "{p}和{q}的故事\n小村子里住着几个好朋友。{p}和{q}是朋友。{q}养了一只山羊。\n星期一早上，天空很晴朗。"]
 LIST_EN = ("Lists and names\n{p} read the list: lamp, fox, bread, Clara, bell. At noon it began to rain. {p} and {q} ran to the {a}. "
            "They told each other stories. Then the rain stopped. {p} read the list again:")
@@ -63,8 +64,8 @@ PRESETS = [
            [FACTS_EN], " fox.", 3),
     preset("story", "en", "A story begins", "Free writing: the cache grows with every token, and the names keep coming back.", STORY_EN, "", 260),
     preset("key", "zh_CN", "钥匙在哪里？", "答案要从故事开头读出来：看哪个注意力头回望“蓝色的盒子”。", KEY_ZH, "蓝色的盒子里。", 240),
-    preset("list", "zh_CN", "再念一遍清单", "清单是抄出来的：归纳头找到刚写的那一项，再看它后面是什么。", [LIST_ZH], "油灯、狐狸、面包、夏荷、铃铛。", 14),
+    preset("list", "zh_CN", "再念一遍清单", "清单是抄出来的：归纳头找到刚写的那一项，再看它后面是什么。", [LIST_ZH], "油灯、狐狸、面包、夏荷、铃铛。", 15),
     preset("stranger", "zh_CN", "陌生人的名字", "这个名字不在词表里，只能从前文一个字一个字地抄出来。", [STRANGER_ZH], "卡雷维。", 4),
     preset("facts", "zh_CN", "三个朋友三个家", "缓存里有三个相似的句子，由名字决定读哪一句。", [FACTS_ZH], "高塔。", 3),
-    preset("story", "zh_CN", "故事的开头", "自由续写：每写一个词元缓存就增长，名字会一再出现。", STORY_ZH, "", 260),
+    preset("story", "zh_CN", "故事的开头", "自由续写：每写一个词元缓存就增长，名字会一再出现。", STORY_ZH, "", 230),
 ]
