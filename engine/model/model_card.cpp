@@ -42,7 +42,7 @@ double number_of(const JsonValue& object, std::string_view key) {
 }  // namespace
 
 Result<std::vector<HeadRole>> read_head_roles(const std::string& folder, const ModelConfig& config) {
-    const auto list = read_list(folder, "heads.json", "heads");
+    const auto list = read_list(folder, "heads.json", "roles");
     if (!list) return list.error();
     std::vector<HeadRole> out;
     for (const JsonValue& item : *list) {

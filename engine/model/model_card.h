@@ -9,7 +9,7 @@
 namespace decodescope {
 
 // [{"layer": 0, "head": 1, "role": "previous", "previous": 0.9, "induction": 0.01, "first": 0.05}, ...], or an object
-// with that list under "heads". Empty when the file is absent.
+// with that list under "roles". Empty when the file is absent.
 Result<std::vector<HeadRole>> read_head_roles(const std::string& folder, const ModelConfig& config);
 // [{"id": ..., "lang": "en", "title": ..., "text": ..., "what": ...}, ...], or an object with it under "presets".
 // The general ones when the file is absent or empty.

@@ -74,6 +74,7 @@ int main(int argc, char** argv) {
     shell.open(opening);
     SessionController& session = *shell.session();
     run_until(session, [&] { return session.step_count() > 0; }, 30000);
+    fmt::print(stderr, "window {:.2f} s, {} steps\n", window_seconds, session.step_count());
     const double token_seconds = clock.nsecsElapsed() * 1e-9 - window_seconds;
 
     double longest = 0, last = clock.nsecsElapsed() * 1e-6;

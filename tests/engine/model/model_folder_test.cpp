@@ -192,7 +192,7 @@ TEST(ModelFolder, CardFilesAreReadWhenTheyAreThere) {
     TemporaryFolder folder;
     for (const char* name : {"config.json", "tokenizer.json", "model.safetensors"}) folder.copy_fixture("l3", name);
     folder.write("heads.json",
-                 R"({"heads": [{"layer": 1, "head": 7, "role": "induction", "induction": 0.75, "first": 0.1}]})");
+                 R"({"roles": [{"layer": 1, "head": 7, "role": "induction", "induction": 0.75, "first": 0.1}]})");
     folder.write("presets.json", R"([{"id": "key", "lang": "zh_CN", "title": "t", "text": "钥匙", "what": "w"}])");
     const auto model = open_model(folder.path(), {}, {}, {});
     ASSERT_TRUE(model.ok()) << model.error().text();
