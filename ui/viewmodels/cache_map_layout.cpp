@@ -7,7 +7,7 @@
 namespace decodescope {
 namespace {
 
-constexpr double kSmallestLane = 3, kLargestLane = 18;
+constexpr double kSmallestLane = 3, kLargestLane = 28;
 constexpr double kSegmentGap = 6;     // between the strip, the newest positions and the reserve
 constexpr double kSmallestStrip = 32;
 
@@ -58,7 +58,8 @@ void CacheMapLayout::fit(const QRectF& area, int layers, int filled, int columns
         add_readable(0, columns, area.left(), fit_cell_);
         return;
     }
-    const int newest = std::min({options.newest, filled, static_cast<int>(area.width() * 0.6 / options.readable)});
+    // More than the newest ones stay readable where there is room for them, at most six tenths of the width.
+    const int newest = std::min(filled, static_cast<int>(area.width() * 0.6 / options.readable));
     const int older = filled - newest, reserve = columns - filled;
     const int gaps = (older > 0 && newest > 0) + (reserve > 0 && filled > 0);
     fit_cell_ = options.readable;

@@ -23,7 +23,6 @@ struct CacheHit {
 };
 
 struct CacheMapOptions {
-    int newest = 64;          // positions that stay readable when the rest merges
     double readable = 6;      // smallest width of a readable cell
     double largest = 22;
     double strip_column = 2;  // width of a merged column
