@@ -131,7 +131,7 @@ class Network(nn.Module):
 def rotary_tables(config):
     """cos and sin of every angle, [max positions, D/2]."""
     d = config["head_dim"]
-    freq = config["rope_theta"] ** (-torch.arange(0, d, 2).float() / d)
+    freq = 1.0 / config["rope_theta"] ** (torch.arange(0, d, 2).float() / d)     # rounded as in transformers
     angle = torch.arange(config["max_position_embeddings"]).float()[:, None] * freq
     return angle.cos(), angle.sin()
 
