@@ -5,12 +5,24 @@
 #include <QFrame>
 #include <QVBoxLayout>
 #include <algorithm>
+#include <ctime>
 
 namespace decodescope {
 
 namespace {
+
 constexpr int kPeriodMillis = 33;
+constexpr int kLongestPeriodMillis = 250;
+// While tokens flood in, drawing them takes at most a tenth of this thread.
+constexpr double kIdlePerBusy = 10;
+
+double thread_millis() {
+    timespec now{};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return 1e3 * static_cast<double>(now.tv_sec) + 1e-6 * static_cast<double>(now.tv_nsec);
 }
+
+}  // namespace
 
 PanelHost::PanelHost(SessionController* session, Selection* selection, DockArea* docks, QWidget* strips)
     : QObject(docks), session_(session), selection_(selection) {
@@ -73,12 +85,18 @@ const PanelHost::Entry* PanelHost::find(const QString& id) const {
 
 void PanelHost::mark(unsigned changes) {
     for (Entry& entry : entries_) entry.changes |= changes;
-    schedule();
+    const bool flood = session_->state() == SessionState::Playing && (changes & ~(NewSteps | ViewMoved)) == 0;
+    schedule(flood);
 }
 
-void PanelHost::schedule() {
-    if (timer_.isActive()) return;
-    timer_.start(static_cast<int>(std::clamp<qint64>(kPeriodMillis - since_present_.elapsed(), 0, kPeriodMillis)));
+// What a person does is shown within a frame; what merely streams in waits until the last drawing, painting included, has
+// been paid for.
+void PanelHost::schedule(bool flood) {
+    double period = kPeriodMillis;
+    if (flood) period = std::clamp<double>(kIdlePerBusy * (thread_millis() - present_cpu_millis_), period, kLongestPeriodMillis);
+    const int wait = static_cast<int>(std::clamp<double>(period - static_cast<double>(since_present_.elapsed()), 0, period));
+    if (timer_.isActive() && timer_.remainingTime() <= wait) return;
+    timer_.start(wait);
 }
 
 void PanelHost::present_now() {
@@ -88,6 +106,7 @@ void PanelHost::present_now() {
 
 void PanelHost::present_dirty() {
     since_present_.restart();
+    present_cpu_millis_ = thread_millis();
     const PanelContext now = context();
     for (Entry& entry : entries_) {
         if (entry.changes == 0 || !(entry.card != nullptr ? entry.card->in_view() : entry.panel->isVisible())) continue;

@@ -45,7 +45,7 @@ protected:
 
 private:
     PanelContext context() const;
-    void schedule();
+    void schedule(bool flood = false);
     void present_dirty();
 
     SessionController* session_;
@@ -53,6 +53,7 @@ private:
     std::vector<Entry> entries_;
     QTimer timer_;
     QElapsedTimer since_present_;
+    double present_cpu_millis_ = 0;  // processor time of this thread when the last present() began
     bool presentation_ = false;
     qint64 presented_ = 0;
 };
