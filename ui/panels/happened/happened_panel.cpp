@@ -30,6 +30,7 @@ public:
         sentences_ = new QLabel(this);
         sentences_->setWordWrap(true);
         sentences_->setTextInteractionFlags(Qt::TextSelectableByMouse);
+        sentences_->setAccessibleName(tr("The step in words"));
         chips_ = new StageChips(this);
         moment_ = new QLabel(this);
         moment_->setProperty("note", true);

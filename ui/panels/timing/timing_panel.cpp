@@ -12,6 +12,7 @@
 
 #include "ui/panels/timing/same_light.h"
 #include "ui/panels/timing/sweep_page.h"
+#include "ui/panels/timing/timing_chart.h"
 #include "ui/viewmodels/timing_model.h"
 #include "ui/viewmodels/timing_text.h"
 #include "ui/widgets/chart_view.h"
@@ -19,11 +20,6 @@
 namespace decodescope {
 
 namespace {
-
-std::vector<double> scaled(std::vector<double> values, double factor) {
-    for (double& value : values) value *= factor;
-    return values;
-}
 
 class TimingPanel : public Panel {
     Q_DECLARE_TR_FUNCTIONS(TimingPanel)
@@ -43,7 +39,7 @@ public:
     QWidget* header_tools() override { return tools_; }
     QString subtitle() const override {
         if (showing_sweep()) return tr("measured at chosen lengths");
-        return cumulated_->isChecked() ? tr("since the first step") : tr("both lanes on the same tokens");
+        return cumulated_->isChecked() ? tr("since the first step") : tr("live, both lanes");
     }
 
     void present(const PanelContext& context, unsigned changes) override {
@@ -88,6 +84,7 @@ private:
         sentence_ = new QLabel(page);
         sentence_->setWordWrap(true);
         sentence_->setTextInteractionFlags(Qt::TextSelectableByMouse);
+        sentence_->setAccessibleName(tr("Speed-up and same answer, in words"));
         light_ = new SameLight(page);
         row->addWidget(sentence_, 1);
         row->addWidget(light_, 0, Qt::AlignTop);
@@ -170,7 +167,7 @@ private:
         if (c >= 0)
             parts << tr("%1 tokens: %2 %3")
                          .arg(static_cast<int>(model_.cached().length[c]))
-                         .arg(main_label(), milliseconds(model_.cached().micros[c]));
+                         .arg(main_lane_name(model_), milliseconds(model_.cached().micros[c]));
         if (r >= 0)
             parts << tr("%1 tokens: recompute %2")
                          .arg(static_cast<int>(model_.recompute().length[r]))
@@ -178,52 +175,12 @@ private:
         return parts.join(QStringLiteral("  ·  "));
     }
 
-    QString main_label() const { return model_.main_lane_recomputes() ? tr("this run") : tr("cached"); }
-
-    ChartSpec spec(bool cumulated, bool log) const {
-        ChartSpec spec;
-        spec.log_x = spec.log_y = log;
-        const auto& captured = model_.cached().captured;
-        const bool marked = std::find(captured.begin(), captured.end(), true) != captured.end();
-        spec.x_title =
-            marked ? tr("tokens in the sequence; points measured (outlined: attention captured too), thin lines expected")
-                   : tr("tokens in the sequence; points measured, thin lines expected");
-        spec.y_title = cumulated ? tr("seconds") : tr("ms per token");
-        spec.empty_text = tr("Step or play: each step adds a point for either lane.");
-        const TimingSummary now = model_.summary(context_.step);
-        const auto add = [&](const TimingLane& lane, const std::vector<double>& expected, Role role,
-                             ChartSeries::Mark mark, const QString& label) {
-            const double unit = cumulated ? 1e-6 : 1e-3;
-            ChartSeries points{.label = label,
-                               .role = role,
-                               .mark = mark,
-                               .x = lane.length,
-                               .y = scaled(cumulated ? TimingModel::cumulated(lane) : lane.micros, unit)};
-            points.hollow = lane.captured;
-            if (!expected.empty()) {
-                TimingLane curve = lane;
-                curve.micros = expected;
-                spec.series.push_back({.role = role,
-                                       .line = true,
-                                       .x = lane.length,
-                                       .y = scaled(cumulated ? TimingModel::cumulated(curve) : expected, unit)});
-            }
-            if (lane.size() > 0) spec.series.push_back(std::move(points));
-        };
-        const auto figure = [&](const QString& name, double micros, double total) {
-            return name + QLatin1Char(' ') + (cumulated ? seconds(total) : milliseconds(micros));
-        };
-        const bool recomputes = model_.main_lane_recomputes();
-        add(model_.recompute(), model_.recompute_expected(), Role::Recompute, ChartSeries::Mark::Square,
-            figure(tr("recompute"), now.recompute_micros, now.recompute_total_micros));
-        add(model_.cached(), model_.cached_expected(), recomputes ? Role::Recompute : Role::Cached,
-            recomputes ? ChartSeries::Mark::Square : ChartSeries::Mark::Round,
-            figure(main_label(), now.cached_micros, now.cached_total_micros));
-        return spec;
+    ChartSpec spec(bool cumulated) const {
+        return timing_chart(model_, model_.summary(context_.step), cumulated, log_->isChecked());
     }
 
     void show_chart() {
-        ChartSpec next = spec(cumulated_->isChecked(), log_->isChecked());
+        ChartSpec next = spec(cumulated_->isChecked());
         if (context_.recording && context_.step >= 0 && context_.step + 1 < context_.recording->step_count()) {
             const auto facts = context_.recording->step(context_.step);
             next.marker_x = facts->first_row + facts->row_count;
@@ -244,7 +201,7 @@ private:
         item.title = title;
         item.paint = [this, cumulated](QPainter& painter, const QRectF& area) {
             ChartView view;
-            view.set_spec(spec(cumulated, log_->isChecked()));
+            view.set_spec(spec(cumulated));
             view.paint(painter, area);
         };
         item.csv = [this] { return to_csv(model_.table(), context_.recording->facts()); };
