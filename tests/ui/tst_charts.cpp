@@ -49,7 +49,7 @@ QImage drawn(ChartView& view, const QSize& size, double scale = 1) {
 class ChartTest : public QObject {
     Q_OBJECT
 private Q_SLOTS:
-    void hostile_data_data() {
+    void hostile_values_data() {
         QTest::addColumn<QVector<double>>("x");
         QTest::addColumn<QVector<double>>("y");
         QTest::newRow("nothing") << QVector<double>{} << QVector<double>{};
@@ -70,7 +70,7 @@ private Q_SLOTS:
         QTest::newRow("lengths differ") << QVector<double>{1, 2, 3} << QVector<double>{1};
     }
 
-    void hostile_data() {
+    void hostile_values() {
         QFETCH(QVector<double>, x);
         QFETCH(QVector<double>, y);
         for (bool log : {false, true}) {

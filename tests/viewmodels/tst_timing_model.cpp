@@ -138,6 +138,19 @@ private Q_SLOTS:
             QStringLiteral("54x now · total 9.1 s against 0.25 s · same answer: yes (largest logit difference 4e-6)"));
     }
 
+    // One hiccup of the machine does not squeeze a run of even steps into a line at the bottom; a rising lane is kept whole.
+    void hiccups_do_not_stretch_the_axis() {
+        std::vector<double> even(100, 500.0), rising;
+        for (int i = 0; i < 100; ++i) rising.push_back(i);
+        QVERIFY(!std::isfinite(calm_limit(even)));
+        QVERIFY(!std::isfinite(calm_limit(rising)));
+        even[40] = 90000;
+        QVERIFY(calm_limit(even) < 1000 && calm_limit(even) > 500);
+        QVERIFY(!std::isfinite(calm_limit({1, 2, 90000})));
+        for (int i = 0; i < 10; ++i) even[static_cast<std::size_t>(i)] = 90000;
+        QVERIFY(!std::isfinite(calm_limit(even)));  // a tenth of the points is no hiccup
+    }
+
     void cumulated_fills_what_was_not_measured() {
         TimingLane lane;
         lane.length = {10, 11, 15};

@@ -35,12 +35,20 @@ Shell::Shell(ShellOptions options, QObject* parent)
     load_language(effective_language(preferences_.language));
     make_window();
     connect(session_.get(), &SessionController::state_changed, this, &Shell::go_on_opening);
-    connect(session_.get(), &SessionController::recording_replaced, this, [this] {
-        const RecordingPtr recording = session_->recording();
-        if (recording)
-            selection_.clamp(static_cast<int>(recording->facts().config.layers),
-                             static_cast<int>(recording->facts().config.heads));
-    });
+    connect(session_.get(), &SessionController::recording_replaced, this, &Shell::choose_head);
+}
+
+// Another model starts with a head worth looking at: one that finds the earlier mention, where the model card names one.
+void Shell::choose_head() {
+    const RecordingPtr recording = session_->recording();
+    if (!recording) return;
+    const RunFacts& facts = recording->facts();
+    selection_.clamp(static_cast<int>(facts.config.layers), static_cast<int>(facts.config.heads));
+    if (facts.model_identity == seen_model_) return;
+    seen_model_ = facts.model_identity;
+    const auto best = std::max_element(facts.head_roles.begin(), facts.head_roles.end(),
+                                       [](const HeadRole& a, const HeadRole& b) { return a.induction < b.induction; });
+    if (best != facts.head_roles.end() && best->induction > 0) selection_.set_layer_head(best->layer, best->head);
 }
 
 Shell::~Shell() { window_.reset(); }

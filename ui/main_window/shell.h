@@ -50,6 +50,7 @@ private:
     void make_window();
     void load_language(const QString& language);
     void go_on_opening();
+    void choose_head();
 
     PreferenceStore store_;
     Preferences preferences_;
@@ -57,6 +58,7 @@ private:
     Selection selection_;
     QTranslator translator_, qt_translator_;
     QString language_;
+    std::string seen_model_;
     std::unique_ptr<MainWindow> window_;
     OpeningRequest opening_;
     enum class Opening { Done, Loading, Prefilling } stage_ = Opening::Done;

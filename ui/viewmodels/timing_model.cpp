@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 
 namespace decodescope {
@@ -77,6 +78,17 @@ std::int64_t pass_flops(const ModelConfig& c, std::int64_t past, std::int64_t ro
     const std::int64_t attended = rows * past + rows * (rows + 1) / 2;
     return 2 * c.layer_matrix_parameters() * rows + 4 * c.layers * c.heads * c.head_dim * attended +
            2 * c.vocabulary * c.hidden;
+}
+
+double calm_limit(std::vector<double> values) {
+    constexpr std::size_t kFew = 20;
+    constexpr double kShare = 0.97, kApart = 3.0, kRoom = 1.3;
+    std::erase_if(values, [](double value) { return !std::isfinite(value); });
+    if (values.size() < kFew) return std::numeric_limits<double>::infinity();
+    const auto at = values.begin() + static_cast<std::ptrdiff_t>(kShare * static_cast<double>(values.size() - 1));
+    std::nth_element(values.begin(), at, values.end());
+    const double usual = *at, largest = *std::max_element(at, values.end());
+    return largest > kApart * usual ? kRoom * usual : std::numeric_limits<double>::infinity();
 }
 
 void TimingModel::update(const RunRecording* recording, bool lossy_strategy) {

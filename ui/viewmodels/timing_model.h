@@ -80,6 +80,10 @@ private:
     CostFit cached_fit_, recompute_fit_;
 };
 
+// Upper end of a time axis that single hiccups of the machine do not stretch: infinity unless a few values (at most 3 %)
+// are more than three times as large as all the others. How many lie above is for the caller to say.
+double calm_limit(std::vector<double> values);
+
 // FLOPs of one pass over `rows` new tokens after `past` tokens, logits of the last row: 2 N per token, 4 L H d per entry read, 2 V D for the head.
 std::int64_t pass_flops(const ModelConfig& config, std::int64_t past, std::int64_t rows);
 

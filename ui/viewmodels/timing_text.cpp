@@ -82,7 +82,10 @@ QString timing_sentence(const TimingSummary& s, bool race_enabled) {
     else if (s.speedup > 0)
         parts << Text::tr("%1x now").arg(s.speedup >= 10 ? QString::number(std::lround(s.speedup))
                                                          : QString::number(s.speedup, 'f', 1));
-    else if (s.cached_micros > 0 && !race_enabled)
+    else if (s.cached_micros > 0 && race_enabled)
+        parts << Text::tr("%1 per token; the recompute lane has not been measured yet")
+                     .arg(milliseconds(s.cached_micros));
+    else if (s.cached_micros > 0)
         parts
             << Text::tr("%1 per token. Turn on Race to see what recomputing costs.").arg(milliseconds(s.cached_micros));
     if (s.recompute_total_micros > 0) {

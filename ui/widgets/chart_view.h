@@ -11,6 +11,8 @@
 
 namespace decodescope {
 
+class ChartPlotter;
+
 class ChartView : public QWidget {
     Q_OBJECT
 public:
@@ -46,13 +48,12 @@ protected:
     void resizeEvent(QResizeEvent*) override;
 
 private:
-    class Plotter;
     void draw_overlay(QPainter& painter) const;
     double x_at(double pixel) const;
 
     ChartSpec spec_;
     std::function<QString(double)> readout_;
-    std::unique_ptr<Plotter> plotter_;
+    std::unique_ptr<ChartPlotter> plotter_;
     QPixmap image_;
     bool stale_ = true;
     double hover_x_ = std::numeric_limits<double>::quiet_NaN();

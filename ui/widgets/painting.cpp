@@ -21,11 +21,13 @@ double text_width(const QFont& font, const QString& text) {
 }
 double text_height(const QFont& font) { return QFontMetricsF(font).height(); }
 
-void paint_text(QPainter& painter, const QRectF& rect, int flags, const QString& text, const QFont& font, const QColor& color) {
+void paint_text(QPainter& painter, const QRectF& rect, int flags, const QString& text, const QFont& font,
+                const QColor& color) {
     painter.setFont(font);
     painter.setPen(color);
     const bool whole = (flags & Qt::TextWordWrap) || text_width(font, text) <= rect.width() + 0.5;
-    painter.drawText(rect, flags, whole ? text : QFontMetricsF(font).elidedText(text, Qt::ElideRight, rect.width() + 0.5));
+    painter.drawText(rect, flags,
+                     whole ? text : QFontMetricsF(font).elidedText(text, Qt::ElideRight, rect.width() + 0.5));
 }
 
 void paint_hatch(QPainter& painter, const QRectF& rect, const QColor& color, double spacing) {
@@ -91,13 +93,15 @@ double paint_legend(QPainter& painter, const QRectF& rect, std::vector<LegendIte
         return sum - gap;
     };
     while (items.size() > 1 && width() > rect.width())
-        items.erase(std::min_element(items.begin(), items.end(), [](const auto& a, const auto& b) { return a.importance < b.importance; }));
+        items.erase(std::min_element(items.begin(), items.end(),
+                                     [](const auto& a, const auto& b) { return a.importance < b.importance; }));
     double x = rect.left();
     for (const auto& item : items) {
         paint_swatch(painter, QRectF(x, std::round(rect.center().y() - swatch / 2), swatch, swatch), item);
         x += swatch + inner;
         const double room = std::min(text_width(font, item.text), rect.right() - x);
-        paint_text(painter, QRectF(x, rect.top(), room + 1, rect.height()), Qt::AlignLeft | Qt::AlignVCenter, item.text, font, t.color(Role::QuietInk));
+        paint_text(painter, QRectF(x, rect.top(), room + 1, rect.height()), Qt::AlignLeft | Qt::AlignVCenter, item.text,
+                   font, t.color(Role::QuietInk));
         x += room + gap;
     }
     return std::max(0.0, x - gap - rect.left());
@@ -105,7 +109,8 @@ double paint_legend(QPainter& painter, const QRectF& rect, std::vector<LegendIte
 
 std::array<QRgb, 256> attention_scale() {
     std::array<QRgb, 256> scale{};
-    for (int i = 0; i < 256; ++i) scale[static_cast<std::size_t>(i)] = theme().attention(static_cast<float>(i) / 255.0f);
+    for (int i = 0; i < 256; ++i)
+        scale[static_cast<std::size_t>(i)] = theme().attention(static_cast<float>(i) / 255.0f);
     return scale;
 }
 
@@ -124,8 +129,10 @@ void paint_attention_scale(QPainter& painter, const QRectF& bar) {
         const double value = static_cast<double>(i) / ticks, y = bar.bottom() - value * bar.height();
         painter.setPen(QPen(t.color(Role::QuietInk), 1));
         painter.drawLine(QPointF(bar.right() + 1, y), QPointF(bar.right() + 4, y));
-        const QString text = ticks == 4 && (i % 2 == 1) ? QStringLiteral("%1").arg(value, 0, 'f', 2) : QStringLiteral("%1").arg(value, 0, 'f', 1);
-        paint_text(painter, QRectF(bar.right() + 7, y - height / 2, 60, height), Qt::AlignLeft | Qt::AlignVCenter, text, font, t.color(Role::QuietInk));
+        const QString text = ticks == 4 && (i % 2 == 1) ? QStringLiteral("%1").arg(value, 0, 'f', 2)
+                                                        : QStringLiteral("%1").arg(value, 0, 'f', 1);
+        paint_text(painter, QRectF(bar.right() + 7, y - height / 2, 60, height), Qt::AlignLeft | Qt::AlignVCenter, text,
+                   font, t.color(Role::QuietInk));
     }
 }
 
@@ -133,17 +140,21 @@ namespace {
 constexpr double kBoxPadding = 8;
 
 double wrapped_height(const QString& text, const QFont& font, double width) {
-    return QFontMetricsF(font).boundingRect(QRectF(0, 0, width, 10000), Qt::AlignLeft | Qt::TextWordWrap, text).height();
+    return QFontMetricsF(font)
+        .boundingRect(QRectF(0, 0, width, 10000), Qt::AlignLeft | Qt::TextWordWrap, text)
+        .height();
 }
 }  // namespace
 
 QSizeF info_box_size(const QStringList& lines, double most_width) {
     const Theme& t = theme();
     double widest = 0;
-    for (qsizetype i = 0; i < lines.size(); ++i) widest = std::max(widest, text_width(i == 0 ? t.body() : t.note(), lines[i]) + 2);
+    for (qsizetype i = 0; i < lines.size(); ++i)
+        widest = std::max(widest, text_width(i == 0 ? t.body() : t.note(), lines[i]) + 2);
     const double width = std::min(widest, most_width - 2 * kBoxPadding);
     double height = 2 * kBoxPadding + 2.0 * static_cast<double>(std::max<qsizetype>(0, lines.size() - 1));
-    for (qsizetype i = 0; i < lines.size(); ++i) height += wrapped_height(lines[i], i == 0 ? t.body() : t.note(), width);
+    for (qsizetype i = 0; i < lines.size(); ++i)
+        height += wrapped_height(lines[i], i == 0 ? t.body() : t.note(), width);
     return {std::ceil(width) + 2 * kBoxPadding, std::ceil(height)};
 }
 
@@ -163,7 +174,8 @@ void paint_info_box(QPainter& painter, const QRectF& rect, const QStringList& li
         const double height = wrapped_height(lines[i], font, line.width());
         painter.setFont(font);
         painter.setPen(i == 0 ? ink : quiet);
-        painter.drawText(QRectF(line.left(), line.top(), line.width(), height + 1), Qt::AlignLeft | Qt::TextWordWrap, lines[i]);
+        painter.drawText(QRectF(line.left(), line.top(), line.width(), height + 1), Qt::AlignLeft | Qt::TextWordWrap,
+                         lines[i]);
         line.setTop(line.top() + height + 2);
     }
     painter.restore();
@@ -172,15 +184,19 @@ void paint_info_box(QPainter& painter, const QRectF& rect, const QStringList& li
 void paint_empty(QPainter& painter, const QRectF& rect, const QString& title, const QString& sentence) {
     const Theme& t = theme();
     const double width = std::min(rect.width() - 2 * t.grid(), 420 * t.type_scale());
-    const double first = wrapped_height(title, t.body(), width), second = wrapped_height(sentence, t.note(), width), gap = t.grid() / 2.0;
+    const double first = wrapped_height(title, t.body(), width), second = wrapped_height(sentence, t.note(), width),
+                 gap = t.grid() / 2.0;
     QRectF text(0, 0, width, first + gap + second);
     text.moveCenter(rect.center());
     const int flags = Qt::AlignHCenter | Qt::AlignTop | Qt::TextWordWrap;
     paint_text(painter, QRectF(text.left(), text.top(), width, first + 1), flags, title, t.body(), t.color(Role::Ink));
-    paint_text(painter, QRectF(text.left(), text.top() + first + gap, width, second + 1), flags, sentence, t.note(), t.color(Role::QuietInk));
+    paint_text(painter, QRectF(text.left(), text.top() + first + gap, width, second + 1), flags, sentence, t.note(),
+               t.color(Role::QuietInk));
 }
 
-bool focus_visible(const QWidget* widget) { return widget->hasFocus() && widget->window()->testAttribute(Qt::WA_KeyboardFocusChange); }
+bool focus_visible(const QWidget* widget) {
+    return widget->hasFocus() && widget->window()->testAttribute(Qt::WA_KeyboardFocusChange);
+}
 
 void paint_focus(QPainter& painter, const QRectF& rect) {
     painter.save();
@@ -192,7 +208,9 @@ void paint_focus(QPainter& painter, const QRectF& rect) {
 }
 
 bool animations_welcome() {
-    if (QGuiApplication::platformName() == QLatin1String("offscreen") || QGuiApplication::platformName() == QLatin1String("minimal")) return false;
+    if (QGuiApplication::platformName() == QLatin1String("offscreen") ||
+        QGuiApplication::platformName() == QLatin1String("minimal"))
+        return false;
     return QApplication::style()->styleHint(QStyle::SH_Widget_Animation_Duration) > 0;
 }
 

@@ -13,7 +13,8 @@
 namespace decodescope {
 
 // Text in a rectangle, cut with an ellipsis when it does not fit.
-void paint_text(QPainter& painter, const QRectF& rect, int flags, const QString& text, const QFont& font, const QColor& color);
+void paint_text(QPainter& painter, const QRectF& rect, int flags, const QString& text, const QFont& font,
+                const QColor& color);
 double text_width(const QFont& font, const QString& text);
 double text_height(const QFont& font);
 

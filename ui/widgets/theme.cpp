@@ -46,14 +46,18 @@ constexpr QRgb kNotCaptured[2] = {0xFFE2DED6, 0xFF3A362F};
 constexpr double kTextContrast = 4.5;
 
 QRgb mix(QRgb from, QRgb to, float share) {
-    const auto channel = [share](int a, int b) { return static_cast<int>(std::lround(static_cast<float>(a) + share * static_cast<float>(b - a))); };
+    const auto channel = [share](int a, int b) {
+        return static_cast<int>(std::lround(static_cast<float>(a) + share * static_cast<float>(b - a)));
+    };
     return qRgb(channel(qRed(from), qRed(to)), channel(qGreen(from), qGreen(to)), channel(qBlue(from), qBlue(to)));
 }
 
 using AttentionScale = std::array<QRgb, 256>;
 AttentionScale make_scale(int mode) {
     AttentionScale scale{};
-    for (int i = 0; i < 256; ++i) scale[static_cast<std::size_t>(i)] = mix(kAttentionLow[mode], kAttentionHigh[mode], static_cast<float>(i) / 255.0f);
+    for (int i = 0; i < 256; ++i)
+        scale[static_cast<std::size_t>(i)] =
+            mix(kAttentionLow[mode], kAttentionHigh[mode], static_cast<float>(i) / 255.0f);
     return scale;
 }
 
@@ -79,7 +83,8 @@ constexpr int kRoles = static_cast<int>(Role::Error) + 1;
 using RoleColors = std::array<QColor, kRoles>;
 
 // Contrast takes powers: computed once per mode and role.
-const QColor& remembered(std::array<RoleColors, 2>& table, Theme::Mode mode, Role role, QColor (*compute)(const Theme&, Role)) {
+const QColor& remembered(std::array<RoleColors, 2>& table, Theme::Mode mode, Role role,
+                         QColor (*compute)(const Theme&, Role)) {
     QColor& color = table[mode == Theme::Mode::Light ? 0 : 1][static_cast<std::size_t>(role)];
     if (!color.isValid()) color = compute(Theme(mode), role);
     return color;
@@ -88,15 +93,19 @@ const QColor& remembered(std::array<RoleColors, 2>& table, Theme::Mode mode, Rol
 QColor compute_ink_on(const Theme& theme, Role role) {
     const QColor fill = theme.color(role);
     const QColor paper(0xFF, 0xFF, 0xFF), ink(0x08, 0x0B, 0x10);
-    return contrast_ratio(fill, paper) >= kTextContrast || contrast_ratio(fill, paper) > contrast_ratio(fill, ink) ? paper : ink;
+    return contrast_ratio(fill, paper) >= kTextContrast || contrast_ratio(fill, paper) > contrast_ratio(fill, ink)
+               ? paper
+               : ink;
 }
 
 QColor compute_text(const Theme& theme, Role role) {
-    const QColor card = theme.color(Role::Card), background = theme.color(Role::Background), role_color = theme.color(role);
+    const QColor card = theme.color(Role::Card), background = theme.color(Role::Background),
+                 role_color = theme.color(role);
     const QRgb target = theme.mode() == Theme::Mode::Light ? 0xFF000000 : 0xFFFFFFFF;
     for (int step = 0; step <= 20; ++step) {
         const QColor candidate = QColor::fromRgb(mix(role_color.rgb(), target, static_cast<float>(step) / 20.0f));
-        if (std::min(contrast_ratio(candidate, card), contrast_ratio(candidate, background)) >= kTextContrast) return candidate;
+        if (std::min(contrast_ratio(candidate, card), contrast_ratio(candidate, background)) >= kTextContrast)
+            return candidate;
     }
     return theme.color(Role::Ink);
 }
@@ -106,14 +115,18 @@ class ThemedStyle : public QProxyStyle {
 public:
     ThemedStyle() : QProxyStyle(QStyleFactory::create(QStringLiteral("Fusion"))) {}
 
-    void drawPrimitive(PrimitiveElement element, const QStyleOption* option, QPainter* painter, const QWidget* widget) const override {
-        if (element == PE_IndicatorCheckBox || element == PE_IndicatorRadioButton) return draw_indicator(element, *option, *painter);
+    void drawPrimitive(PrimitiveElement element, const QStyleOption* option, QPainter* painter,
+                       const QWidget* widget) const override {
+        if (element == PE_IndicatorCheckBox || element == PE_IndicatorRadioButton)
+            return draw_indicator(element, *option, *painter);
         QProxyStyle::drawPrimitive(element, option, painter, widget);
     }
 
     int pixelMetric(PixelMetric metric, const QStyleOption* option, const QWidget* widget) const override {
-        const bool indicator = metric == PM_IndicatorWidth || metric == PM_IndicatorHeight || metric == PM_ExclusiveIndicatorWidth || metric == PM_ExclusiveIndicatorHeight;
-        return indicator ? static_cast<int>(std::lround(14 * theme().type_scale())) : QProxyStyle::pixelMetric(metric, option, widget);
+        const bool indicator = metric == PM_IndicatorWidth || metric == PM_IndicatorHeight ||
+                               metric == PM_ExclusiveIndicatorWidth || metric == PM_ExclusiveIndicatorHeight;
+        return indicator ? static_cast<int>(std::lround(14 * theme().type_scale()))
+                         : QProxyStyle::pixelMetric(metric, option, widget);
     }
 
 private:
@@ -157,7 +170,8 @@ double contrast_ratio(const QColor& a, const QColor& b) {
 }
 
 QStringList font_families() {
-    return {QStringLiteral("DejaVu Sans"), QStringLiteral("Noto Sans CJK SC"), QStringLiteral("Noto Sans"), QStringLiteral("sans-serif")};
+    return {QStringLiteral("DejaVu Sans"), QStringLiteral("Noto Sans CJK SC"), QStringLiteral("Noto Sans"),
+            QStringLiteral("sans-serif")};
 }
 
 QColor Theme::color(Role role) const {
@@ -237,7 +251,8 @@ void apply_theme(const Theme& theme) {
     QApplication::setStyle(new ThemedStyle);
     QApplication::setPalette(theme.palette());
     QApplication::setFont(theme.body());
-    if (auto* application = qobject_cast<QApplication*>(QCoreApplication::instance())) application->setStyleSheet(theme.style_sheet());
+    if (auto* application = qobject_cast<QApplication*>(QCoreApplication::instance()))
+        application->setStyleSheet(theme.style_sheet());
 }
 
 }  // namespace decodescope

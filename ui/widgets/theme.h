@@ -44,9 +44,10 @@ public:
     QFont digits() const;  // body with digits of equal width
     int grid() const;      // 8 px times type_scale, rounded
     QPalette palette() const;
-    // For the whole application: flat cards, quiet lines, visible focus. Widgets choose a look by dynamic properties, set to
-    // true before they are shown: "accent" (QPushButton, QToolButton: filled with ink; a checked button looks the same),
-    // "flat" (buttons without a frame), "small" (buttons in a card's header), "card" (QFrame, QWidget: rounded card), "quiet", "note", "title", "figure" (QLabel).
+    // For the whole application: flat cards, quiet lines, visible focus. Widgets choose a look by dynamic properties,
+    // set to true before they are shown: "accent" (QPushButton, QToolButton: filled with ink; a checked button looks
+    // the same), "flat" (buttons without a frame), "small" (buttons in a card's header), "card" (QFrame, QWidget:
+    // rounded card), "quiet", "note", "title", "figure" (QLabel).
     QString style_sheet() const;
 
 private:

@@ -119,25 +119,47 @@ QHash<QString, QString> values_of(const Theme& t) {
     const bool light = t.mode() == Theme::Mode::Light;
     const auto name = [&](Role role) { return t.color(role).name(); };
     return {
-        {"BACKGROUND", name(Role::Background)}, {"CARD", name(Role::Card)}, {"LINE", name(Role::Line)}, {"INK", name(Role::Ink)},
-        {"QUIET", name(Role::QuietInk)}, {"ACCENT", name(Role::Accent)}, {"ONACCENT", t.ink_on(Role::Accent).name()},
-        {"RESERVED", name(Role::Reserved)}, {"CACHED", name(Role::Cached)}, {"FOCUS", t.focus().name()},
+        {"BACKGROUND", name(Role::Background)},
+        {"CARD", name(Role::Card)},
+        {"LINE", name(Role::Line)},
+        {"INK", name(Role::Ink)},
+        {"QUIET", name(Role::QuietInk)},
+        {"ACCENT", name(Role::Accent)},
+        {"ONACCENT", t.ink_on(Role::Accent).name()},
+        {"RESERVED", name(Role::Reserved)},
+        {"CACHED", name(Role::Cached)},
+        {"FOCUS", t.focus().name()},
         {"FOCUSON", light ? QStringLiteral("#8fa2ff") : QStringLiteral("#3f49b8")},
         {"HOVER", light ? QStringLiteral("#eef1f5") : QStringLiteral("#242c37")},
         {"ACCENTHOVER", light ? QStringLiteral("#34404f") : QStringLiteral("#ffffff")},
         {"DISABLED", t.palette().color(QPalette::Disabled, QPalette::Text).name()},
-        {"BODY", px(13 * s)}, {"NOTE", px(11 * s)}, {"FIGURE", px(16 * s)},
-        {"GRID", px(8 * s)}, {"GRIDF", px(8 * s - 1)}, {"HALF", px(4 * s)}, {"HALFTEXT", px(6 * s)}, {"DOUBLE", px(16 * s)}, {"TRIPLE", px(24 * s)},
-        {"PADV", px(4 * s)}, {"PADVF", px(4 * s - 1)}, {"PADH", px(12 * s)}, {"PADHF", px(12 * s - 1)},
-        {"RADIUS", px(6)}, {"CONTROL", px(18 * s)}, {"SMALL", px(18 * s)},
-        {"HANDLE", px(14 * s)}, {"HANDLER", px(qRound(14 * s) / 2)}, {"HANDLEUP", px(-qRound((14 * s - 4) / 2.0))},
+        {"BODY", px(13 * s)},
+        {"NOTE", px(11 * s)},
+        {"FIGURE", px(16 * s)},
+        {"GRID", px(8 * s)},
+        {"GRIDF", px(8 * s - 1)},
+        {"HALF", px(4 * s)},
+        {"HALFTEXT", px(6 * s)},
+        {"DOUBLE", px(16 * s)},
+        {"TRIPLE", px(24 * s)},
+        {"PADV", px(4 * s)},
+        {"PADVF", px(4 * s - 1)},
+        {"PADH", px(12 * s)},
+        {"PADHF", px(12 * s - 1)},
+        {"RADIUS", px(6)},
+        {"CONTROL", px(18 * s)},
+        {"SMALL", px(18 * s)},
+        {"HANDLE", px(14 * s)},
+        {"HANDLER", px(qRound(14 * s) / 2)},
+        {"HANDLEUP", px(-qRound((14 * s - 4) / 2.0))},
     };
 }
 
 }  // namespace
 
 QString Theme::style_sheet() const {
-    const QString text = QString::fromLatin1(kSurfaces) + QString::fromLatin1(kButtons) + QString::fromLatin1(kFields) + QString::fromLatin1(kLists);
+    const QString text = QString::fromLatin1(kSurfaces) + QString::fromLatin1(kButtons) + QString::fromLatin1(kFields) +
+                         QString::fromLatin1(kLists);
     const QHash<QString, QString> values = values_of(*this);
     static const QRegularExpression word(QStringLiteral("@([A-Z]+)"));
     QString result;

@@ -1,0 +1,106 @@
+#include "ui/panels/timing/timing_chart.h"
+
+#include <QCoreApplication>
+#include <algorithm>
+
+#include "ui/viewmodels/timing_text.h"
+
+namespace decodescope {
+
+namespace {
+
+struct Text {
+    Q_DECLARE_TR_FUNCTIONS(TimingChart)
+};
+
+std::vector<double> scaled(std::vector<double> values, double factor) {
+    for (double& value : values) value *= factor;
+    return values;
+}
+
+// Time axis of both lanes together; a lane without hiccups is shown whole.
+double axis_limit(const TimingModel& model) {
+    double limit = 0;
+    for (const TimingLane* lane : {&model.cached(), &model.recompute()})
+        if (lane->size() > 0)
+            limit = std::max(
+                limit, std::min(calm_limit(lane->micros), *std::max_element(lane->micros.begin(), lane->micros.end())));
+    return limit;
+}
+
+class Builder {
+public:
+    Builder(bool cumulated, double limit) : cumulated_(cumulated), limit_(limit) {}
+
+    void add(const TimingLane& lane, const std::vector<double>& expected, Role role, ChartSeries::Mark mark,
+             const QString& label) {
+        if (!expected.empty()) {
+            TimingLane curve = lane;
+            curve.micros = expected;
+            spec_.series.push_back({.role = role, .line = true, .x = lane.length, .y = values(curve)});
+        }
+        if (lane.size() > 0) spec_.series.push_back(points(lane, role, mark, label));
+    }
+    int left_out() const { return left_out_; }
+    ChartSpec take() { return std::move(spec_); }
+
+private:
+    std::vector<double> values(const TimingLane& lane) const {
+        return cumulated_ ? scaled(TimingModel::cumulated(lane), 1e-6) : scaled(lane.micros, 1e-3);
+    }
+
+    ChartSeries points(const TimingLane& lane, Role role, ChartSeries::Mark mark, const QString& label) {
+        ChartSeries all{.label = label, .role = role, .mark = mark, .x = lane.length, .y = values(lane)};
+        all.hollow = lane.captured;
+        if (cumulated_) return all;
+        ChartSeries kept{.label = label, .role = role, .mark = mark};
+        for (std::size_t i = 0; i < lane.size(); ++i) {
+            if (lane.micros[i] > limit_) {
+                ++left_out_;
+                continue;
+            }
+            kept.x.push_back(all.x[i]);
+            kept.y.push_back(all.y[i]);
+            kept.hollow.push_back(all.hollow[i]);
+        }
+        return kept;
+    }
+
+    bool cumulated_;
+    double limit_;
+    int left_out_ = 0;
+    ChartSpec spec_;
+};
+
+}  // namespace
+
+QString main_lane_name(const TimingModel& model) {
+    return model.main_lane_recomputes() ? Text::tr("this run") : Text::tr("cached");
+}
+
+ChartSpec timing_chart(const TimingModel& model, const TimingSummary& now, bool cumulated, bool log) {
+    Builder builder(cumulated, axis_limit(model));
+    const auto figure = [&](const QString& name, double micros, double total) {
+        return name + QLatin1Char(' ') + (cumulated ? seconds(total) : milliseconds(micros));
+    };
+    const bool recomputes = model.main_lane_recomputes();
+    builder.add(model.recompute(), model.recompute_expected(), Role::Recompute, ChartSeries::Mark::Square,
+                figure(Text::tr("recompute"), now.recompute_micros, now.recompute_total_micros));
+    builder.add(model.cached(), model.cached_expected(), recomputes ? Role::Recompute : Role::Cached,
+                recomputes ? ChartSeries::Mark::Square : ChartSeries::Mark::Round,
+                figure(main_lane_name(model), now.cached_micros, now.cached_total_micros));
+    ChartSpec spec = builder.take();
+    spec.log_x = spec.log_y = log;
+    const auto& captured = model.cached().captured;
+    const bool marked = std::find(captured.begin(), captured.end(), true) != captured.end();
+    spec.x_title =
+        marked ? Text::tr(
+                     "tokens in the sequence; points measured (outlined: attention captured too), thin lines expected")
+               : Text::tr("tokens in the sequence; points measured, thin lines expected");
+    spec.y_title = cumulated ? Text::tr("seconds") : Text::tr("ms per token");
+    if (builder.left_out() > 0) spec.y_title += Text::tr(" (%1 slower points lie above)").arg(builder.left_out());
+    spec.empty_text = Text::tr("Step or play: each step adds a point for either lane.");
+    return spec;
+}
+
+}  // namespace decodescope
