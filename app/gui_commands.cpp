@@ -2,11 +2,22 @@
 
 #include <fmt/format.h>
 
+#include <QString>
+#include <QtGlobal>
+
 #include "app/gui/window_run.h"
 #include "engine/model/model.h"
 
 namespace decodescope {
 namespace {
+
+// Stderr is read by people and scripts: what Qt says about a machine without a desktop session is no news to them.
+void say_what_matters(QtMsgType type, const QMessageLogContext& context, const QString& message) {
+    if (type == QtWarningMsg && (message.contains(QLatin1String("propagateSizeHints")) ||
+                                 message.startsWith(QLatin1String("QStandardPaths: XDG_RUNTIME_DIR"))))
+        return;
+    fmt::print(stderr, "{}\n", qFormatLogMessage(type, context, message).toStdString());
+}
 
 WindowArguments window_arguments(const Arguments& arguments) {
     WindowArguments window;
@@ -61,16 +72,24 @@ Status check_panel(const std::string& id) {
 bool has_display() { return display_answers().ok(); }
 
 Status show_window(const Arguments& arguments, int argc, char** argv) {
+    qInstallMessageHandler(say_what_matters);
     WindowArguments window = window_arguments(arguments);
     if (arguments.command == Command::Replay) return run_replay(argc, argv, std::move(window), arguments.recording);
     return run_window(argc, argv, window);
 }
 
-Status take_shot(const Arguments& arguments) { return shot(shot_request(arguments)); }
+Status take_shot(const Arguments& arguments) {
+    qInstallMessageHandler(say_what_matters);
+    return shot(shot_request(arguments));
+}
 
-Status draw_bench(const SweepResult& result, const std::string& folder) { return write_sweep_charts(result, folder, "timing"); }
+Status draw_bench(const SweepResult& result, const std::string& folder) {
+    qInstallMessageHandler(say_what_matters);
+    return write_sweep_charts(result, folder, "timing");
+}
 
 Status draw_demo(const DemoResult& result, const Arguments& arguments) {
+    qInstallMessageHandler(say_what_matters);
     DS_RETURN_IF_ERROR(write_sweep_charts(result.sweep, arguments.output, "timing"));
     ShotRequest request = shot_request(arguments);
     request.output = arguments.output + "/window.png";
