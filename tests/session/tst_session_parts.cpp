@@ -161,6 +161,9 @@ void SessionParts::race_runs_at_every_step_while_short() {
 
 void SessionParts::race_thins_out_flat_out_and_when_long() {
     RacePacer pacer;
+    pacer.guess(200'000, 1'000'000);  // a prefill that warmed up: one pass will tell
+    QVERIFY(pacer.due(13, 1'000'000, true));
+    QVERIFY(!pacer.due(13, 10'000'000, true));  // two seconds are too long to find out
     pacer.learn(10'000, 1'000'000);
     const auto measured = [&](std::int64_t flops, bool flat_out) {
         int count = 0;

@@ -36,7 +36,9 @@ void TestCacheMap::every_position_once_data() {
     QTest::addColumn<double>("width");
     for (const int columns : {1, 3, 5, 7, 13, 64, 300, 1023, 2048})
         for (const double width : {120.0, 333.0, 700.5, 1100.0})
-            for (const int filled : {0, columns / 3, columns}) QTest::newRow(qPrintable(QStringLiteral("%1/%2 in %3").arg(filled).arg(columns).arg(width))) << columns << filled << width;
+            for (const int filled : {0, columns / 3, columns})
+                QTest::newRow(qPrintable(QStringLiteral("%1/%2 in %3").arg(filled).arg(columns).arg(width)))
+                    << columns << filled << width;
 }
 
 // Left to right, without a gap in positions, inside the view, and every position is found again where it is drawn.

@@ -26,7 +26,9 @@ std::array<QRgb, 256> grey_scale() {
     return scale;
 }
 
-HeatmapPalette palette(float threshold = 0) { return HeatmapPalette(grey_scale(), kOutsideColor, kNotCapturedColor, kEvictedColor, threshold); }
+HeatmapPalette palette(float threshold = 0) {
+    return HeatmapPalette(grey_scale(), kOutsideColor, kNotCapturedColor, kEvictedColor, threshold);
+}
 
 RunFacts facts(int layers, int heads) {
     RunFacts f;
@@ -39,7 +41,8 @@ RunFacts facts(int layers, int heads) {
 }
 
 // One row of one layer with the given weights per head: [heads][entries].
-void append(RunRecording& recording, int position, const std::vector<std::vector<float>>& heads, const std::vector<std::int32_t>& positions = {}, bool captured = true) {
+void append(RunRecording& recording, int position, const std::vector<std::vector<float>>& heads,
+            const std::vector<std::int32_t>& positions = {}, bool captured = true) {
     RunRecording::NewRow row;
     row.row.position = position;
     row.row.token = position;
@@ -48,7 +51,8 @@ void append(RunRecording& recording, int position, const std::vector<std::vector
     for (const auto& head : heads) flat.insert(flat.end(), head.begin(), head.end());
     const float* pointer = captured ? flat.data() : nullptr;
     const std::vector<float> rms(1, 1.0f);
-    recording.append_row(row, rms, rms, std::span<const float* const>(&pointer, 1), static_cast<std::int32_t>(heads[0].size()), positions);
+    recording.append_row(row, rms, rms, std::span<const float* const>(&pointer, 1),
+                         static_cast<std::int32_t>(heads[0].size()), positions);
 }
 
 void advance_all(AttentionPyramid& pyramid) {
@@ -74,11 +78,6 @@ private Q_SLOTS:
     void merging_keeps_the_largest_data();
     void merging_keeps_the_largest();
     void self_merging_map_equals_a_merged_one();
-    void layout_fits_data();
-    void layout_fits();
-    void hit_and_cell_agree();
-    void zoom_keeps_the_cell_under_the_pointer();
-    void reveal_and_clamp();
     void empty_layouts();
     void view_equals_values();
     void cost_of_a_view_does_not_grow();
@@ -97,7 +96,9 @@ void TestHeatmap::pixels_equal_colours() {
     const int height = std::min(width, 37) + 2;
     std::vector<std::vector<MapValue>> matrix(static_cast<std::size_t>(height));
     for (int y = 0; y < height; ++y)
-        for (int x = 0; x < width; ++x) matrix[static_cast<std::size_t>(y)].push_back(map_value(static_cast<float>((x * 31 + y * 17) % 101) / 100.0f));
+        for (int x = 0; x < width; ++x)
+            matrix[static_cast<std::size_t>(y)].push_back(
+                map_value(static_cast<float>((x * 31 + y * 17) % 101) / 100.0f));
     const HeatmapPalette colours = palette();
     const QImage image = paint_matrix(matrix, width, colours);
     QCOMPARE(image.size(), QSize(width, height));
@@ -139,10 +140,12 @@ void TestHeatmap::golden_3x3() {
     const HeatmapPicture picture = paint_view(pyramid, layout, 1, palette());
     const auto scale = grey_scale();
     const auto at = [&](float weight) { return scale[static_cast<std::size_t>(weight * 255.0f + 0.5f)]; };
-    const std::vector<std::vector<QRgb>> golden = {{at(1), kOutsideColor, kOutsideColor}, {at(0.25f), at(0.75f), kOutsideColor}, {at(0.5f), at(0), at(0.5f)}};
+    const std::vector<std::vector<QRgb>> golden = {
+        {at(1), kOutsideColor, kOutsideColor}, {at(0.25f), at(0.75f), kOutsideColor}, {at(0.5f), at(0), at(0.5f)}};
     QCOMPARE(picture.image.size(), QSize(3, 3));
     for (int y = 0; y < 3; ++y)
-        for (int x = 0; x < 3; ++x) QCOMPARE(picture.image.pixel(x, y), golden[static_cast<std::size_t>(y)][static_cast<std::size_t>(x)]);
+        for (int x = 0; x < 3; ++x)
+            QCOMPARE(picture.image.pixel(x, y), golden[static_cast<std::size_t>(y)][static_cast<std::size_t>(x)]);
     QCOMPARE(picture.target, QRectF(10, 20, 30, 30));
     QCOMPARE(layout.cell_rect(2, 0), QRectF(10, 40, 10, 10));
 }
@@ -197,7 +200,8 @@ void TestHeatmap::evicted_is_not_zero() {
     auto recording = std::make_shared<RunRecording>(facts(1, 2), RecordingLimits{});
     append(*recording, 0, {{1.0f}, {1.0f}});
     append(*recording, 1, {{0.5f, 0.5f}, {1.0f, 0.0f}});
-    append(*recording, 2, {{0.75f, 0.25f}, {0.5f, 0.5f}}, {2, 1});  // slot order: position 2 took the slot of position 0
+    append(*recording, 2, {{0.75f, 0.25f}, {0.5f, 0.5f}},
+           {2, 1});  // slot order: position 2 took the slot of position 0
     AttentionPyramid pyramid;
     pyramid.select(recording, 0, 0);
     advance_all(pyramid);
@@ -258,7 +262,8 @@ void TestHeatmap::merging_keeps_the_largest() {
     auto recording = std::make_shared<RunRecording>(facts(1, 1), RecordingLimits{});
     for (int row = 0; row < rows; ++row) {
         std::vector<float> weights;
-        for (int column = 0; column <= row; ++column) weights.push_back(static_cast<float>((row * 13 + column * 7) % 29) / 29.0f);
+        for (int column = 0; column <= row; ++column)
+            weights.push_back(static_cast<float>((row * 13 + column * 7) % 29) / 29.0f);
         append(*recording, row, {weights});
     }
     AttentionPyramid pyramid;
@@ -272,7 +277,8 @@ void TestHeatmap::merging_keeps_the_largest() {
             for (int merged_column = 0; merged_column < side; ++merged_column) {
                 MapValue expected = kOutside;
                 for (int row = merged_row << level; row < std::min(rows, (merged_row + 1) << level); ++row)
-                    for (int column = merged_column << level; column < (merged_column + 1) << level; ++column) expected = std::max(expected, pyramid.value(row, column));
+                    for (int column = merged_column << level; column < (merged_column + 1) << level; ++column)
+                        expected = std::max(expected, pyramid.value(row, column));
                 QCOMPARE(cells[static_cast<std::size_t>(merged_column)], expected);
             }
         }
@@ -285,7 +291,8 @@ void TestHeatmap::self_merging_map_equals_a_merged_one() {
         std::vector<std::vector<MapValue>> all;
         for (int row = 0; row < rows; ++row) {
             std::vector<MapValue> cells;
-            for (int column = 0; column <= row; ++column) cells.push_back(static_cast<MapValue>(kZeroWeight + (row * 131 + column * 37) % 9000));
+            for (int column = 0; column <= row; ++column)
+                cells.push_back(static_cast<MapValue>(kZeroWeight + (row * 131 + column * 37) % 9000));
             bounded.append_row(cells);
             all.push_back(cells);
         }
@@ -296,80 +303,6 @@ void TestHeatmap::self_merging_map_equals_a_merged_one() {
         for (int y = 0; y < fixed.side(); ++y)
             for (int x = 0; x < fixed.side(); ++x) QCOMPARE(bounded.value(y, x), fixed.value(y, x));
     }
-}
-
-void TestHeatmap::layout_fits_data() {
-    QTest::addColumn<int>("count");
-    QTest::addColumn<double>("ratio");
-    for (const int count : {1, 3, 5, 7, 13, 60, 1023, 2048})
-        for (const double ratio : {1.0, 1.25, 2.0}) QTest::newRow(qPrintable(QStringLiteral("%1 at %2").arg(count).arg(ratio))) << count << ratio;
-}
-
-void TestHeatmap::layout_fits() {
-    QFETCH(int, count);
-    QFETCH(double, ratio);
-    HeatmapLayout layout;
-    layout.area = QRectF(3.5, 7, 301, 287);
-    layout.rows = layout.columns = count;
-    layout.fit(32, ratio);
-    QVERIFY(layout.map_rect().width() <= layout.area.width() + 1e-6 && layout.map_rect().height() <= layout.area.height() + 1e-6);
-    QVERIFY(layout.cell <= 32);
-    if (layout.cell * ratio >= 3) QVERIFY(std::abs(layout.cell * ratio - std::round(layout.cell * ratio)) < 1e-6);
-    QCOMPARE(layout.visible_rows().count(), count);
-    QCOMPARE(layout.visible_columns().count(), count);
-    QVERIFY(layout.cell * ratio * (1 << layout.level(ratio, 6)) >= 0.5);
-}
-
-void TestHeatmap::hit_and_cell_agree() {
-    HeatmapLayout layout;
-    layout.area = QRectF(11.25, 5.5, 257, 200);
-    layout.rows = 2048;
-    layout.columns = 2048;
-    layout.cell = 9.5;
-    layout.first_row = 1700.3;
-    layout.first_column = 12.7;
-    for (int row = 1701; row < 1720; ++row)
-        for (int column = 13; column < 38; ++column) {
-            const auto hit = layout.hit(layout.cell_rect(row, column).center());
-            QVERIFY(hit.has_value());
-            QCOMPARE(*hit, (HeatCell{row, column}));
-        }
-    QVERIFY(!layout.hit(QPointF(0, 0)));
-    QVERIFY(!layout.hit(layout.area.bottomRight() + QPointF(1, 1)));
-}
-
-void TestHeatmap::zoom_keeps_the_cell_under_the_pointer() {
-    HeatmapLayout layout;
-    layout.area = QRectF(0, 0, 400, 400);
-    layout.rows = layout.columns = 2048;
-    layout.fit(32, 1);
-    const double smallest = layout.cell;
-    const QPointF anchor(310, 333);
-    const auto before = layout.hit(anchor);
-    for (int i = 0; i < 12; ++i) layout.zoom(anchor, 1.3, smallest, 64);
-    const auto after = layout.hit(anchor);
-    QVERIFY(before && after);
-    QVERIFY(std::abs(before->row - after->row) <= 1 && std::abs(before->column - after->column) <= 1);
-    for (int i = 0; i < 40; ++i) layout.zoom(anchor, 0.7, smallest, 64);
-    QCOMPARE(layout.cell, smallest);
-    QCOMPARE(layout.first_row, 0.0);
-    layout.zoom(anchor, std::numeric_limits<double>::quiet_NaN(), smallest, 64);
-    QCOMPARE(layout.cell, smallest);
-}
-
-void TestHeatmap::reveal_and_clamp() {
-    HeatmapLayout layout;
-    layout.area = QRectF(0, 0, 100, 100);
-    layout.rows = layout.columns = 100;
-    layout.cell = 10;
-    layout.reveal(99, 50);
-    QCOMPARE(layout.first_row, 90.0);
-    QCOMPARE(layout.first_column, 41.0);
-    layout.reveal(3, 3);
-    QCOMPARE(layout.first_row, 3.0);
-    layout.pan(1e9, -1e9);
-    QCOMPARE(layout.first_column, 0.0);
-    QCOMPARE(layout.first_row, 90.0);
 }
 
 void TestHeatmap::empty_layouts() {
@@ -407,7 +340,8 @@ void TestHeatmap::view_equals_values() {
     const HeatmapPicture picture = paint_view(pyramid, layout, 1, colours);
     QCOMPARE(picture.level, 0);
     for (int y = 0; y < picture.image.height(); ++y)
-        for (int x = 0; x < picture.image.width(); ++x) QCOMPARE(picture.image.pixel(x, y), colours.color(pyramid.value(140 + y, 120 + x)));
+        for (int x = 0; x < picture.image.width(); ++x)
+            QCOMPARE(picture.image.pixel(x, y), colours.color(pyramid.value(140 + y, 120 + x)));
     QCOMPARE(picture.target.left(), (120 - 120.25) * 7);
     QCOMPARE(picture.target.top(), (140 - 140.5) * 7);
 }
@@ -476,12 +410,15 @@ void TestHeatmap::exports_hold_every_weight() {
     append(*recording, 1, {{0.25f, 0.75f}});
     append(*recording, 2, {{0.0f, 0.0f, 0.0f}}, {}, false);
     append(*recording, 3, {{0.5f, 0.5f}}, {1, 3});
-    const QStringList lines = QString::fromStdString(attention_map_csv(*recording, 0, 0, 4)).split('\n', Qt::SkipEmptyParts).filter(QRegularExpression("^[^#]"));
+    const QStringList lines = QString::fromStdString(attention_map_csv(*recording, 0, 0, 4))
+                                  .split('\n', Qt::SkipEmptyParts)
+                                  .filter(QRegularExpression("^[^#]"));
     QCOMPARE(lines.size(), 1 + 1 + 2 + 1 + 2);
     QCOMPARE(lines[3], QStringLiteral("1,t1,1,t1,0.75"));
     QCOMPARE(lines[4], QStringLiteral("2,t2,,,"));
     QCOMPARE(lines[5], QStringLiteral("3,t3,1,t1,0.5"));
-    const QJsonObject json = QJsonDocument::fromJson(QByteArray::fromStdString(attention_map_json(*recording, 0, 0, 4))).object();
+    const QJsonObject json =
+        QJsonDocument::fromJson(QByteArray::fromStdString(attention_map_json(*recording, 0, 0, 4))).object();
     const QJsonArray rows = json["rows"].toArray();
     QCOMPARE(rows.size(), 4);
     QCOMPARE(rows[1].toObject()["weights"].toArray()[0].toDouble(), 0.25);

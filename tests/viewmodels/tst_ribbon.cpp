@@ -34,7 +34,8 @@ void TestRibbon::chips_follow_each_other() {
     QCOMPARE(layout.groups().size(), std::size_t{2});
     QCOMPARE(layout.groups()[0].end, 14);
     QCOMPARE(layout.groups()[1].first, 14);
-    for (int row = 1; row < 21; ++row) QCOMPARE(layout.left(row), layout.left(row - 1) + layout.chip_width(row - 1) + (row == 14 ? 16 : 5));
+    for (int row = 1; row < 21; ++row)
+        QCOMPARE(layout.left(row), layout.left(row - 1) + layout.chip_width(row - 1) + (row == 14 ? 16 : 5));
     QCOMPARE(layout.width(), layout.left(20) + layout.chip_width(20));
 }
 

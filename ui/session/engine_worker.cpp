@@ -213,7 +213,7 @@ void EngineWorker::tell_stride(int stride, double expected_micros) {
                 .arg(QString::number(expected_micros / 1e6, 'f', 1)));
     else
         say(SessionMessage::Kind::Info,
-            tr("Flat out, the pass without the cache is measured at every %1th token from here on.").arg(stride));
+            tr("Flat out, the pass without the cache is measured every %1 tokens from here on.").arg(stride));
 }
 
 void EngineWorker::continue_from(const Ticket& ticket, std::int32_t step) {

@@ -100,7 +100,7 @@ Result<LiveRunPtr> RunMaker::prepare(LoadedModelPtr loaded, const SessionSetting
 Result<LiveRunPtr> RunMaker::begin(LiveRunPtr run, std::span<const std::int32_t> prompt, std::stop_token stop) {
     DS_RETURN_IF_ERROR(run->generation->start(prompt, progress(WorkKind::Prefill), stop));
     const StepFacts& prefill = run->generation->last_step();
-    run->pacer.learn(prefill.micros, prefill.flops);
+    run->pacer.guess(prefill.micros, prefill.flops);
     return run;
 }
 
@@ -125,7 +125,7 @@ Result<LiveRunPtr> RunMaker::feed_again(LoadedModelPtr loaded, const SessionSett
     if (known.prompt == known.tokens.size()) return begin(std::move(run), known.tokens, stop);
     DS_RETURN_IF_ERROR(run->generation->feed_again(known.tokens, known.marks(0), progress(WorkKind::Refeed), stop));
     const StepFacts& fed = run->generation->last_step();
-    run->pacer.learn(fed.micros, fed.flops);
+    run->pacer.guess(fed.micros, fed.flops);
     return run;
 }
 

@@ -5,7 +5,14 @@
 namespace decodescope {
 
 void RacePacer::learn(double micros, std::int64_t flops) {
-    if (micros > 0 && flops > 0) micros_per_flop_ = micros / static_cast<double>(flops);
+    if (micros <= 0 || flops <= 0) return;
+    micros_per_flop_ = micros / static_cast<double>(flops);
+    guessed_ = false;
+}
+
+void RacePacer::guess(double micros, std::int64_t flops) {
+    learn(micros, flops);
+    guessed_ = true;
 }
 
 double RacePacer::expected_micros(std::int64_t flops) const { return micros_per_flop_ * static_cast<double>(flops); }
@@ -13,7 +20,7 @@ double RacePacer::expected_micros(std::int64_t flops) const { return micros_per_
 int RacePacer::stride(std::int64_t flops, bool flat_out) const {
     const double expected = expected_micros(flops);
     if (expected > kLongPassMicros) return 0;
-    if (!flat_out || expected <= kEveryMicros) return 1;
+    if (!flat_out || guessed_ || expected <= kEveryMicros) return 1;
     return expected <= kEighthMicros ? 8 : 32;
 }
 

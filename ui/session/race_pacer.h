@@ -13,8 +13,10 @@ public:
     static constexpr double kEveryMicros = 20'000;       // flat out: up to here at every length
     static constexpr double kEighthMicros = 100'000;     // up to here at every 8th, beyond it at every 32nd
 
-    // What is known of the price: the last pass (or the prefill) took `micros` for `flops` operations.
+    // What is known of the price: the last pass took `micros` for `flops` operations. A prefill, which also warms up,
+    // is only a guess: it holds back passes of seconds and nothing else.
     void learn(double micros, std::int64_t flops);
+    void guess(double micros, std::int64_t flops);
     // Time that a pass of `flops` will take; 0 while nothing is known.
     double expected_micros(std::int64_t flops) const;
 
@@ -27,6 +29,7 @@ public:
 
 private:
     double micros_per_flop_ = 0;
+    bool guessed_ = true;
     unsigned told_ = 0;
 };
 

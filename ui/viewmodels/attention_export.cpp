@@ -52,7 +52,9 @@ std::string attention_map_csv(const RunRecording& recording, int layer, int head
         for (std::size_t column = 0; column < cells.size(); ++column) {
             if (!is_weight(cells[column])) continue;
             const int read = track.row_of(static_cast<int>(column));
-            out += fmt::format("{},{},{},{},{}\n", row, text, column, read < 0 ? std::string() : csv_field(recording.row_display(read)), weight_of(cells[column]));
+            out += fmt::format("{},{},{},{},{}\n", row, text, column,
+                               read < 0 ? std::string() : csv_field(recording.row_display(read)),
+                               weight_of(cells[column]));
         }
     }
     return out;
@@ -76,8 +78,12 @@ std::string attention_map_json(const RunRecording& recording, int layer, int hea
             columns.push_back(column);
             weights.push_back(weight_of(cells[column]));
         }
-        rows.push_back({{"row", row}, {"position", recording.row(row).position}, {"text", recording.row_display(row)}, {"captured", captured(cells)},
-                        {"columns", std::move(columns)}, {"weights", std::move(weights)}});
+        rows.push_back({{"row", row},
+                        {"position", recording.row(row).position},
+                        {"text", recording.row_display(row)},
+                        {"captured", captured(cells)},
+                        {"columns", std::move(columns)},
+                        {"weights", std::move(weights)}});
     }
     return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }

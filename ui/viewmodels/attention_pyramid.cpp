@@ -12,7 +12,8 @@ void AttentionPyramid::select(RecordingPtr recording, int layer, int head) {
     rows_ = 0;
     mean_rows_.clear();
     not_captured_.clear();
-    for (int level = 1; level <= kHighestLevel; ++level) merged_[static_cast<std::size_t>(level - 1)] = PooledMap(level);
+    for (int level = 1; level <= kHighestLevel; ++level)
+        merged_[static_cast<std::size_t>(level - 1)] = PooledMap(level);
 }
 
 void AttentionPyramid::encode(int row, std::vector<MapValue>& cells) const {
@@ -43,11 +44,13 @@ bool AttentionPyramid::advance(std::int64_t& budget) {
     return rows_ >= count;
 }
 
-void AttentionPyramid::read(int level, int merged_row, int first_column, int end_column, std::vector<MapValue>& cells) const {
+void AttentionPyramid::read(int level, int merged_row, int first_column, int end_column,
+                            std::vector<MapValue>& cells) const {
     const std::size_t width = static_cast<std::size_t>(std::max(0, end_column - first_column));
     cells_touched_ += static_cast<std::int64_t>(width);
     if (level == 0 && head_ != kMeanOfHeads && merged_row >= 0 && merged_row < rows_) {
-        encode_row(recording_->attention(merged_row, layer_), head_, recording_->row(merged_row).position, cells, first_column, end_column);
+        encode_row(recording_->attention(merged_row, layer_), head_, recording_->row(merged_row).position, cells,
+                   first_column, end_column);
         cells.resize(width, kOutside);
         return;
     }

@@ -37,7 +37,8 @@ private:
 
     RecordingPtr recording_;
     int layer_ = 0, head_ = 0, rows_ = 0;
-    std::array<PooledMap, kHighestLevel> merged_ = {PooledMap(1), PooledMap(2), PooledMap(3), PooledMap(4), PooledMap(5), PooledMap(6)};
+    std::array<PooledMap, kHighestLevel> merged_ = {PooledMap(1), PooledMap(2), PooledMap(3),
+                                                    PooledMap(4), PooledMap(5), PooledMap(6)};
     std::vector<std::vector<MapValue>> mean_rows_;  // [rows], only for the mean
     std::vector<MapValue> scratch_;
     std::vector<IndexRange> not_captured_;

@@ -25,15 +25,20 @@ void CacheMapLayout::place_lanes(const QRectF& area, int layers, double device_r
     const double block = area.height() / layers_;
     layer_gap_ = block >= 24 ? 6 : block >= 14 ? 3 : 1;
     lane_gap_ = block >= 14 ? 2 : 1;
-    lane_height_ = std::clamp(whole_pixels((block - layer_gap_ - lane_gap_) / 2, device_ratio), kSmallestLane, kLargestLane);
-    if (lane_height_ == kLargestLane && block > 2 * kLargestLane + 8) layer_gap_ = std::min(10.0, std::floor(block - 2 * kLargestLane - lane_gap_));
+    lane_height_ =
+        std::clamp(whole_pixels((block - layer_gap_ - lane_gap_) / 2, device_ratio), kSmallestLane, kLargestLane);
+    if (lane_height_ == kLargestLane && block > 2 * kLargestLane + 8)
+        layer_gap_ = std::min(10.0, std::floor(block - 2 * kLargestLane - lane_gap_));
     top_ = std::clamp(top_, 0.0, std::max(0.0, content_height() - area.height()));
 }
 
-double CacheMapLayout::content_height() const { return layers_ * (2 * lane_height_ + lane_gap_ + layer_gap_) - (layers_ > 0 ? layer_gap_ : 0); }
+double CacheMapLayout::content_height() const {
+    return layers_ * (2 * lane_height_ + lane_gap_ + layer_gap_) - (layers_ > 0 ? layer_gap_ : 0);
+}
 
 void CacheMapLayout::add_readable(int first, int end, double x, double cell) {
-    for (int position = first; position < end; ++position, x += cell) columns_.push_back({position, position + 1, x, cell, false});
+    for (int position = first; position < end; ++position, x += cell)
+        columns_.push_back({position, position + 1, x, cell, false});
 }
 
 void CacheMapLayout::add_strip(int first, int end, double x, double width, double column) {
@@ -86,7 +91,8 @@ void CacheMapLayout::fit(const QRectF& area, int layers, int filled, int columns
     add_strip(filled, columns, x, reserve_width, options.strip_column);
 }
 
-void CacheMapLayout::zoomed(const QRectF& area, int layers, int columns, double cell, double first_position, const CacheMapOptions& options) {
+void CacheMapLayout::zoomed(const QRectF& area, int layers, int columns, double cell, double first_position,
+                            const CacheMapOptions& options) {
     place_lanes(area, layers, options.device_ratio);
     columns = std::max(columns, 1);
     cell = std::max(cell, area.width() / columns);
@@ -94,7 +100,8 @@ void CacheMapLayout::zoomed(const QRectF& area, int layers, int columns, double 
     everything_readable_ = cell >= options.readable;
     first_position = std::clamp(first_position, 0.0, std::max(0.0, columns - area.width() / cell));
     const int first = std::clamp(static_cast<int>(std::floor(first_position)), 0, columns);
-    const int end = std::clamp(static_cast<int>(std::ceil(first_position + area.width() / cell - 1e-9)), first, columns);
+    const int end =
+        std::clamp(static_cast<int>(std::ceil(first_position + area.width() / cell - 1e-9)), first, columns);
     const double x = area.left() + (first - first_position) * cell;
     if (cell >= options.strip_column + 1) add_readable(first, end, x, cell);
     else add_strip(first, end, x, (end - first) * cell, options.strip_column);
@@ -108,7 +115,9 @@ std::optional<std::pair<double, double>> CacheMapLayout::span_of(int position) c
 }
 
 int CacheMapLayout::position_at(double x) const {
-    const auto at = std::upper_bound(columns_.begin(), columns_.end(), x, [](double value, const CacheColumn& column) { return value < column.x + column.width; });
+    const auto at = std::upper_bound(columns_.begin(), columns_.end(), x, [](double value, const CacheColumn& column) {
+        return value < column.x + column.width;
+    });
     if (at == columns_.end() || x < at->x) return -1;
     const int offset = static_cast<int>((x - at->x) / at->width * (at->end - at->first));
     return std::clamp(at->first + offset, at->first, at->end - 1);
@@ -116,7 +125,8 @@ int CacheMapLayout::position_at(double x) const {
 
 QRectF CacheMapLayout::lane_rect(int layer, int lane) const {
     const double block = 2 * lane_height_ + lane_gap_ + layer_gap_;
-    return {area_.left(), area_.top() - top_ + layer * block + lane * (lane_height_ + lane_gap_), area_.width(), lane_height_};
+    return {area_.left(), area_.top() - top_ + layer * block + lane * (lane_height_ + lane_gap_), area_.width(),
+            lane_height_};
 }
 
 QRectF CacheMapLayout::cell_rect(int layer, int lane, int position) const {

@@ -1,5 +1,5 @@
-// Layers x positions on the screen: two lanes per layer (K above V), positions to the right. What does not fit is merged,
-// except the newest positions, which stay readable.
+// Layers x positions on the screen: two lanes per layer (K above V), positions to the right. What does not fit is
+// merged, except the newest positions, which stay readable.
 #pragma once
 
 #include <QRectF>
@@ -34,7 +34,8 @@ public:
     // Everything from 0 to columns in view; `filled` of them are written, the rest is reserved.
     void fit(const QRectF& area, int layers, int filled, int columns, const CacheMapOptions& options);
     // All positions at one width of a cell, from a (fractional) first position on.
-    void zoomed(const QRectF& area, int layers, int columns, double cell, double first_position, const CacheMapOptions& options);
+    void zoomed(const QRectF& area, int layers, int columns, double cell, double first_position,
+                const CacheMapOptions& options);
 
     const std::vector<CacheColumn>& columns() const { return columns_; }  // visible ones, left to right
     double fit_cell() const { return fit_cell_; }                         // of the readable part

@@ -52,7 +52,8 @@ double CacheShades::mean(int layer, int lane, int first, int end) const {
     if (layer < 0 || layer >= layers_ || lane < 0 || lane > 1) return std::numeric_limits<double>::quiet_NaN();
     const Lane& values = lanes_[static_cast<std::size_t>(2 * layer + lane)];
     const int last = static_cast<int>(values.sum.size()) - 1;
-    const auto from = static_cast<std::size_t>(std::clamp(first, 0, last)), to = static_cast<std::size_t>(std::clamp(end, 0, last));
+    const auto from = static_cast<std::size_t>(std::clamp(first, 0, last)),
+               to = static_cast<std::size_t>(std::clamp(end, 0, last));
     const int count = to > from ? values.count[to] - values.count[from] : 0;
     return count > 0 ? (values.sum[to] - values.sum[from]) / count : std::numeric_limits<double>::quiet_NaN();
 }
@@ -67,7 +68,9 @@ float CacheShades::strength(int layer, int lane, int first, int end) const {
 }
 
 double CacheShades::largest(int layer, int lane) const {
-    return layer < 0 || layer >= layers_ || lane < 0 || lane > 1 ? 0.0 : lanes_[static_cast<std::size_t>(2 * layer + lane)].largest;
+    return layer < 0 || layer >= layers_ || lane < 0 || lane > 1
+               ? 0.0
+               : lanes_[static_cast<std::size_t>(2 * layer + lane)].largest;
 }
 
 }  // namespace decodescope

@@ -1,5 +1,5 @@
-// How strong each cell of the cache map is drawn: the root mean square of its row, between the smallest and the largest of
-// its lane. Position 0, an outlier in most models, does not stretch the scale; it is drawn at its end.
+// How strong each cell of the cache map is drawn: the root mean square of its row, between the smallest and the largest
+// of its lane. Position 0, an outlier in most models, does not stretch the scale; it is drawn at its end.
 #pragma once
 
 #include <cstdint>
@@ -13,9 +13,11 @@ class CacheShades {
 public:
     // Takes over rows that were appended since the last call; another recording starts anew.
     void update(const RunRecording* recording);
-    // Mean RMS of positions [first, end) in a lane (0: K, 1: V); NaN where nothing was recorded. Costs the same for any range.
+    // Mean RMS of positions [first, end) in a lane (0: K, 1: V); NaN where nothing was recorded. Costs the same for any
+    // range.
     double mean(int layer, int lane, int first, int end) const;
-    // 0.3 .. 1 by mean(first, end) from the smallest to the largest RMS of the lane, 0.65 while all are equal or none is known.
+    // 0.3 .. 1 by mean(first, end) from the smallest to the largest RMS of the lane, 0.65 while all are equal or none
+    // is known.
     float strength(int layer, int lane, int first, int end) const;
     double largest(int layer, int lane) const;
     int positions() const { return positions_; }

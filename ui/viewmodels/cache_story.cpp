@@ -50,7 +50,8 @@ QString CacheStory::facts_line(const ViewedStep& view) const {
     const KvFacts& kv = view.facts->kv;
     if (kind_ == CacheKind::Recompute) return Words::tr("0 slots · nothing is kept [measured]");
     return Words::tr("%1 of %2 slots · %3 used · %4 reserved [measured]")
-        .arg(format_count(kv.tokens_stored), format_count(kv.capacity_tokens), format_bytes(kv.used_bytes), format_bytes(kv.reserved_bytes));
+        .arg(format_count(kv.tokens_stored), format_count(kv.capacity_tokens), format_bytes(kv.used_bytes),
+             format_bytes(kv.reserved_bytes));
 }
 
 std::int64_t CacheStory::slots_before(const ViewedStep& view) const {
@@ -66,7 +67,8 @@ QString CacheStory::sentence(const ViewedStep& view) const {
     switch (kind_) {
         case CacheKind::None: return {};
         case CacheKind::Recompute:
-            return Words::tr("no cache: all %1 tokens are computed again each step, and nothing is kept").arg(format_count(kv.tokens_seen));
+            return Words::tr("no cache: all %1 tokens are computed again each step, and nothing is kept")
+                .arg(format_count(kv.tokens_seen));
         case CacheKind::Growing:
             if (kv.copied_bytes > 0)
                 return Words::tr("%1 copied in this step, %2 in all · peak old + new %3 [measured]")
@@ -74,13 +76,16 @@ QString CacheStory::sentence(const ViewedStep& view) const {
             return Words::tr("nothing copied in this step · %1 copied in all [measured]").arg(total);
         case CacheKind::Preallocated: {
             const std::int64_t empty = kv.capacity_tokens - kv.tokens_stored;
-            if (empty <= 0) return Words::tr("set aside at the start, and full now: room for %1 tokens").arg(format_count(kv.capacity_tokens));
+            if (empty <= 0)
+                return Words::tr("set aside at the start, and full now: room for %1 tokens")
+                    .arg(format_count(kv.capacity_tokens));
             return Words::tr("set aside at the start: room for %1 tokens, %2 still empty · nothing is ever copied")
                 .arg(format_count(kv.capacity_tokens), format_count(empty));
         }
         case CacheKind::Other:
             if (kv.tokens_stored < kv.tokens_seen)
-                return Words::tr("%1 of %2 tokens are kept; the others have left the cache").arg(format_count(kv.tokens_stored), format_count(kv.tokens_seen));
+                return Words::tr("%1 of %2 tokens are kept; the others have left the cache")
+                    .arg(format_count(kv.tokens_stored), format_count(kv.tokens_seen));
             return Words::tr("all %1 tokens are kept").arg(format_count(kv.tokens_stored));
     }
     return {};
@@ -89,7 +94,8 @@ QString CacheStory::sentence(const ViewedStep& view) const {
 ExportTable cache_table(const RunRecording& recording, int step) {
     ExportTable table;
     table.title = "KV cache";
-    table.columns = {"layer", "position", "token", "text", "state", "written_in_step", "evicted_in_step", "k_rms", "v_rms"};
+    table.columns = {"layer",           "position",        "token", "text", "state",
+                     "written_in_step", "evicted_in_step", "k_rms", "v_rms"};
     const ViewedStep view = viewed_step(&recording, step);
     TokenTrack track;
     track.update(&recording);
@@ -100,9 +106,14 @@ ExportTable cache_table(const RunRecording& recording, int step) {
             if (row < 0 || row >= view.row_limit) continue;
             const TokenRow& token = recording.row(row);
             const auto evicted = recording.evicted_at(position, step);
-            const char* state = !keeps ? "not kept" : evicted ? "evicted" : row >= view.first_new ? "just written" : "stored";
-            table.rows.push_back({std::int64_t{layer}, std::int64_t{position}, std::int64_t{token.token}, recording.row_display(row), std::string(state),
-                                  std::int64_t{token.step}, evicted ? ExportCell(std::int64_t{*evicted}) : ExportCell(), number_or_nothing(recording.k_rms(row, layer)),
+            const char* state = !keeps                  ? "not kept"
+                                : evicted               ? "evicted"
+                                : row >= view.first_new ? "just written"
+                                                        : "stored";
+            table.rows.push_back({std::int64_t{layer}, std::int64_t{position}, std::int64_t{token.token},
+                                  recording.row_display(row), std::string(state), std::int64_t{token.step},
+                                  evicted ? ExportCell(std::int64_t{*evicted}) : ExportCell(),
+                                  number_or_nothing(recording.k_rms(row, layer)),
                                   number_or_nothing(recording.v_rms(row, layer))});
         }
     }

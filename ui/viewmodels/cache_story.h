@@ -32,7 +32,8 @@ private:
     std::vector<std::int64_t> copied_;  // [steps], running sum
 };
 
-// One row per layer and position as of a step: layer, position, token, state, step in which it was written, K RMS, V RMS.
+// One row per layer and position as of a step: layer, position, token, state, step in which it was written, K RMS, V
+// RMS.
 ExportTable cache_table(const RunRecording& recording, int step);
 
 }  // namespace decodescope

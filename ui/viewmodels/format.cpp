@@ -10,7 +10,9 @@ namespace {
 QString text(const std::string& s) { return QString::fromStdString(s); }
 
 // One decimal below 100, none from 100 on: "63.0", "192".
-std::string three_digits(double value) { return value < 99.95 ? fmt::format("{:.1f}", value) : fmt::format("{:.0f}", value); }
+std::string three_digits(double value) {
+    return value < 99.95 ? fmt::format("{:.1f}", value) : fmt::format("{:.0f}", value);
+}
 
 }  // namespace
 
@@ -47,10 +49,13 @@ QString format_weight(double weight) {
 }
 
 QString format_value(double value) {
-    if (!std::isfinite(value)) return std::isnan(value) ? QStringLiteral("NaN") : value > 0 ? QStringLiteral("Inf") : QStringLiteral("-Inf");
+    if (!std::isfinite(value))
+        return std::isnan(value) ? QStringLiteral("NaN") : value > 0 ? QStringLiteral("Inf") : QStringLiteral("-Inf");
     const double size = std::abs(value);
     if (size != 0 && (size >= 1e4 || size < 5e-3)) return text(fmt::format("{:.0e}", value));
-    return text(size >= 99.95 ? fmt::format("{:.0f}", value) : size >= 9.995 ? fmt::format("{:.1f}", value) : fmt::format("{:.2f}", value));
+    return text(size >= 99.95   ? fmt::format("{:.0f}", value)
+                : size >= 9.995 ? fmt::format("{:.1f}", value)
+                                : fmt::format("{:.2f}", value));
 }
 
 }  // namespace decodescope

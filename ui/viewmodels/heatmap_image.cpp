@@ -4,7 +4,8 @@
 
 namespace decodescope {
 
-HeatmapPalette::HeatmapPalette(const std::array<QRgb, 256>& scale, QRgb outside, QRgb not_captured, QRgb evicted, float threshold) {
+HeatmapPalette::HeatmapPalette(const std::array<QRgb, 256>& scale, QRgb outside, QRgb not_captured, QRgb evicted,
+                               float threshold) {
     table_.resize(std::size_t{kOneWeight} + 1);
     table_[kOutside] = outside;
     table_[kNotCaptured] = not_captured;
@@ -53,7 +54,8 @@ void repaint_map(QImage& image, const PooledMap& map, const HeatmapPalette& pale
     for (int y = std::max(0, first_row); y < side; ++y) paint_row(image, y, map.merged_row(y), palette);
 }
 
-HeatmapPicture paint_view(const AttentionPyramid& pyramid, const HeatmapLayout& layout, double device_ratio, const HeatmapPalette& palette) {
+HeatmapPicture paint_view(const AttentionPyramid& pyramid, const HeatmapLayout& layout, double device_ratio,
+                          const HeatmapPalette& palette) {
     HeatmapPicture picture;
     picture.level = layout.level(device_ratio, AttentionPyramid::kHighestLevel);
     const int shift = picture.level;

@@ -31,10 +31,11 @@ void repaint_map(QImage& image, const PooledMap& map, const HeatmapPalette& pale
 
 struct HeatmapPicture {
     QImage image;         // one pixel per merged cell of the visible part; null when nothing is visible
-    QRectF target;        // where it goes, in the layout's coordinates; may reach over the view by less than one merged cell
+    QRectF target;  // where it goes, in the layout's coordinates; may reach over the view by less than one merged cell
     int level = 0;
 };
 // Only what the layout shows is read.
-HeatmapPicture paint_view(const AttentionPyramid& pyramid, const HeatmapLayout& layout, double device_ratio, const HeatmapPalette& palette);
+HeatmapPicture paint_view(const AttentionPyramid& pyramid, const HeatmapLayout& layout, double device_ratio,
+                          const HeatmapPalette& palette);
 
 }  // namespace decodescope

@@ -24,7 +24,8 @@ struct HeatmapLayout {
     double cell = 1;
     double first_row = 0, first_column = 0;  // at the view's top and left
 
-    // Side of a cell at which everything fits: at most max_cell, whole device pixels from 3 on so that all cells are alike.
+    // Side of a cell at which everything fits: at most max_cell, whole device pixels from 3 on so that all cells are
+    // alike.
     double fit_cell(double max_cell, double device_ratio) const;
     void fit(double max_cell, double device_ratio);
     // Zooms by a factor around a point of the view that keeps its cell; never below the size that fits.

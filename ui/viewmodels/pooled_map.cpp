@@ -23,17 +23,20 @@ MapValue encode(std::uint16_t bits) {
 const std::array<float, kOneBits + 1>& weight_table() {
     static const auto table = [] {
         std::array<float, kOneBits + 1> values{};
-        for (std::size_t bits = 0; bits < values.size(); ++bits) values[bits] = f16_to_f32(static_cast<std::uint16_t>(bits));
+        for (std::size_t bits = 0; bits < values.size(); ++bits)
+            values[bits] = f16_to_f32(static_cast<std::uint16_t>(bits));
         return values;
     }();
     return table;
 }
 
-// Fills the cells first .. min(position + 1, end) - 1 with what a row that sees nothing shows. False: nothing more to fill.
+// Fills the cells first .. min(position + 1, end) - 1 with what a row that sees nothing shows. False: nothing more to
+// fill.
 bool prepare_row(const AttentionRow& row, int position, int first, int end, std::vector<MapValue>& cells) {
     const int width = std::max(0, std::min(position + 1, end) - first);
-    const bool usable = row.captured && row.heads > 0 && row.entries >= 0 &&
-                        row.weights.size() >= static_cast<std::size_t>(row.heads) * static_cast<std::size_t>(row.entries);
+    const bool usable =
+        row.captured && row.heads > 0 && row.entries >= 0 &&
+        row.weights.size() >= static_cast<std::size_t>(row.heads) * static_cast<std::size_t>(row.entries);
     cells.assign(static_cast<std::size_t>(width), usable ? kEvicted : kNotCaptured);
     return usable;
 }
@@ -55,7 +58,8 @@ void scatter(const AttentionRow& row, std::size_t first, std::vector<MapValue>& 
 }  // namespace
 
 float weight_of(MapValue value) {
-    return is_weight(value) ? f16_to_f32(static_cast<std::uint16_t>(value - kZeroWeight)) : std::numeric_limits<float>::quiet_NaN();
+    return is_weight(value) ? f16_to_f32(static_cast<std::uint16_t>(value - kZeroWeight))
+                            : std::numeric_limits<float>::quiet_NaN();
 }
 
 MapValue map_value(float weight) {
@@ -70,7 +74,8 @@ void encode_row(const AttentionRow& row, int head, int position, std::vector<Map
         std::fill(cells.begin(), cells.end(), kNotCaptured);
         return;
     }
-    const std::uint16_t* weights = row.weights.data() + static_cast<std::size_t>(head) * static_cast<std::size_t>(row.entries);
+    const std::uint16_t* weights =
+        row.weights.data() + static_cast<std::size_t>(head) * static_cast<std::size_t>(row.entries);
     const std::size_t from = static_cast<std::size_t>(first), have = static_cast<std::size_t>(row.entries);
     if (row.positions.empty() && from < have) {
         // Two loops without a branch, which compilers turn into vector instructions.
@@ -114,13 +119,15 @@ void PooledMap::append_row(std::span<const MapValue> cells) {
         for (std::size_t i = 0; i < run; ++i) largest = std::max(largest, from[i]);
         target[bin] = largest;
     }
-    for (const MapValue* end = cells.data() + cells.size(); from < end; ++from) target[whole] = std::max(target[whole], *from);
+    for (const MapValue* end = cells.data() + cells.size(); from < end; ++from)
+        target[whole] = std::max(target[whole], *from);
     ++rows_;
 }
 
 void PooledMap::coarsen() {
     for (auto& row : merged_) {
-        for (std::size_t i = 0; i < row.size(); i += 2) row[i / 2] = i + 1 < row.size() ? std::max(row[i], row[i + 1]) : row[i];
+        for (std::size_t i = 0; i < row.size(); i += 2)
+            row[i / 2] = i + 1 < row.size() ? std::max(row[i], row[i + 1]) : row[i];
         row.resize((row.size() + 1) / 2);
     }
     for (std::size_t i = 0; i < merged_.size(); i += 2) {
@@ -139,7 +146,8 @@ void PooledMap::coarsen() {
 MapValue PooledMap::value(int merged_row, int merged_column) const {
     if (merged_row < 0 || merged_row >= side() || merged_column < 0) return kOutside;
     const auto& row = merged_[static_cast<std::size_t>(merged_row)];
-    return static_cast<std::size_t>(merged_column) < row.size() ? row[static_cast<std::size_t>(merged_column)] : kOutside;
+    return static_cast<std::size_t>(merged_column) < row.size() ? row[static_cast<std::size_t>(merged_column)]
+                                                                : kOutside;
 }
 
 }  // namespace decodescope

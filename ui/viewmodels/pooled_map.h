@@ -22,7 +22,8 @@ float weight_of(MapValue value);               // NaN for what is no weight
 MapValue map_value(float weight);              // NaN becomes kNotCaptured; clamped to 0..1
 
 // Cells of the row at `position` over the positions first .. end - 1 that are not above the diagonal.
-void encode_row(const AttentionRow& row, int head, int position, std::vector<MapValue>& cells, int first = 0, int end = 1 << 30);
+void encode_row(const AttentionRow& row, int head, int position, std::vector<MapValue>& cells, int first = 0,
+                int end = 1 << 30);
 // The mean over all heads, positions 0 .. position.
 void encode_mean_row(const AttentionRow& row, int position, std::vector<MapValue>& cells);
 

@@ -28,7 +28,8 @@ void RibbonLayout::append(double text_width, bool new_group) {
 std::pair<int, int> RibbonLayout::visible(double from, double to) const {
     const auto end = std::lower_bound(left_.begin(), left_.end(), to);
     auto first = std::upper_bound(left_.begin(), left_.end(), from);
-    if (first != left_.begin() && *std::prev(first) + size_[static_cast<std::size_t>(first - left_.begin() - 1)] > from) --first;
+    if (first != left_.begin() && *std::prev(first) + size_[static_cast<std::size_t>(first - left_.begin() - 1)] > from)
+        --first;
     const int a = static_cast<int>(first - left_.begin()), b = static_cast<int>(end - left_.begin());
     return {a, std::max(a, b)};
 }

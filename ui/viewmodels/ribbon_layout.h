@@ -1,4 +1,5 @@
-// Chips of tokens in one row: where each lies, which are visible, which one is under the pointer. Appending costs O(new).
+// Chips of tokens in one row: where each lies, which are visible, which one is under the pointer. Appending costs
+// O(new).
 #pragma once
 
 #include <utility>

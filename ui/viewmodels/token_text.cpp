@@ -21,7 +21,8 @@ bool is_bytes(const std::string& display) { return display.size() >= 4 && displa
 TokenLabel byte_label(const std::string& display) {
     TokenLabel label;
     label.kind = TokenKind::Bytes;
-    const QString hex = QString::fromStdString(display).remove(QLatin1Char('\\')).replace(QLatin1Char('x'), QLatin1Char(' ')).trimmed();
+    const QString hex =
+        QString::fromStdString(display).remove(QLatin1Char('\\')).replace(QLatin1Char('x'), QLatin1Char(' ')).trimmed();
     label.text = QStringLiteral("⟨") + hex + QStringLiteral("⟩");
     label.spoken = Words::tr("part of a character: bytes %1").arg(hex);
     return label;

@@ -40,6 +40,8 @@ int TokenTrack::row_of(int position) const {
     return position < 0 || position >= positions() ? -1 : row_of_[static_cast<std::size_t>(position)];
 }
 
-int TokenTrack::position_of(int row) const { return row < 0 || row >= rows_ ? -1 : position_of_[static_cast<std::size_t>(row)]; }
+int TokenTrack::position_of(int row) const {
+    return row < 0 || row >= rows_ ? -1 : position_of_[static_cast<std::size_t>(row)];
+}
 
 }  // namespace decodescope

@@ -22,10 +22,11 @@ namespace decodescope {
 constexpr double kExact = 1e-5;   // f32, relative to the largest logit
 constexpr double kHalf = 2e-3;    // f16 KV, relative L2
 
+// "reference", "cpu" (one thread: on a busy machine two wait for each other at every stage), "cpu2" (two threads).
 inline std::unique_ptr<Backend> plain_backend(const std::string& id) {
     if (id == "reference") return make_reference_backend();
     CpuBackendOptions options;
-    options.threads = 2;
+    options.threads = id == "cpu2" ? 2 : 1;
     auto backend = make_cpu_backend(options);
     DS_CHECK(backend.ok());
     return std::move(*backend);

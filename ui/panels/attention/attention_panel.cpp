@@ -20,7 +20,9 @@ class AttentionPanel : public Panel {
     Q_DECLARE_TR_FUNCTIONS(AttentionPanel)
 public:
     AttentionPanel(const PanelContext& context, QWidget* parent)
-        : Panel(context, parent), overview_(new OverviewView(context.selection, this)), map_(new MapView(context.selection, this)) {
+        : Panel(context, parent),
+          overview_(new OverviewView(context.selection, this)),
+          map_(new MapView(context.selection, this)) {
         auto* layout = new QHBoxLayout(this);
         layout->setContentsMargins(0, 0, 0, 0);
         layout->setSpacing(12);
@@ -51,7 +53,9 @@ public:
         });
     }
 
-    QString subtitle() const override { return tr("rows: token being computed; columns: token it reads from; one fixed scale 0 to 1"); }
+    QString subtitle() const override {
+        return tr("rows: token being computed; columns: token it reads from; one fixed scale 0 to 1");
+    }
 
     QWidget* header_tools() override {
         auto* tools = new QWidget;
@@ -81,7 +85,8 @@ public:
             const ModelConfig& config = context.recording->facts().config;
             const SelectionPoint& point = context.selection->pinned();
             choose_telling_head();
-            if (point.layer >= config.layers || point.head >= config.heads) context.selection->clamp(static_cast<int>(config.layers), static_cast<int>(config.heads));
+            if (point.layer >= config.layers || point.head >= config.heads)
+                context.selection->clamp(static_cast<int>(config.layers), static_cast<int>(config.heads));
         }
         const bool any = context.recording && context.step >= 0;
         side_->setVisible(any);
@@ -101,7 +106,8 @@ public:
         const RecordingPtr recording = context_.recording;
         ExportItem map;
         map.id = QStringLiteral("attention-map");
-        map.title = head < 0 ? tr("Attention of layer %1, mean over heads").arg(layer) : tr("Attention of layer %1, head %2").arg(layer).arg(head);
+        map.title = head < 0 ? tr("Attention of layer %1, mean over heads").arg(layer)
+                             : tr("Attention of layer %1, head %2").arg(layer).arg(head);
         map.paint = [this](QPainter& painter, const QRectF& area) { map_->paint_whole(painter, area); };
         map.csv = [recording, layer, head, rows] { return attention_map_csv(*recording, layer, head, rows); };
         map.json = [recording, layer, head, rows] { return attention_map_json(*recording, layer, head, rows); };
@@ -130,7 +136,8 @@ private:
         return box;
     }
 
-    // A model's first picture is the head that shows most: the clearest induction head of its card, unless one was chosen.
+    // A model's first picture is the head that shows most: the clearest induction head of its card, unless one was
+    // chosen.
     void choose_telling_head() {
         const RunFacts& facts = context_.recording->facts();
         if (facts.model_identity == seen_model_) return;
@@ -148,7 +155,8 @@ private:
         const double s = theme().type_scale();
         const int most = static_cast<int>(std::clamp(width() * 0.3, 120.0, 320.0 * s));
         int below = 0;
-        for (QWidget* widget : std::initializer_list<QWidget*>{hint_, role_, mean_, hide_}) below += widget->sizeHint().height() + 4;
+        for (QWidget* widget : std::initializer_list<QWidget*>{hint_, role_, mean_, hide_})
+            below += widget->sizeHint().height() + 4;
         const int room = height() - below - 8;
         int width = most;
         while (width > 130 && overview_->grid_height(width) > room) width -= 4;
@@ -181,7 +189,9 @@ private:
 
     // A style sheet of its own is costly to set, so only when the theme is another one.
     void colour_role() {
-        role_->setStyleSheet(QStringLiteral("color: %1; font-size: %2px;").arg(theme().text(Role::Generated).name()).arg(theme().note().pixelSize()));
+        role_->setStyleSheet(QStringLiteral("color: %1; font-size: %2px;")
+                                 .arg(theme().text(Role::Generated).name())
+                                 .arg(theme().note().pixelSize()));
     }
 
     OverviewView* overview_;
@@ -194,6 +204,8 @@ private:
 
 }  // namespace
 
-Panel* create_attention_panel(const PanelContext& context, QWidget* parent) { return new AttentionPanel(context, parent); }
+Panel* create_attention_panel(const PanelContext& context, QWidget* parent) {
+    return new AttentionPanel(context, parent);
+}
 
 }  // namespace decodescope

@@ -18,7 +18,9 @@ QPainterPath staircase(const HeatmapLayout& layout, const TokenTrack& track) {
     if (rows.count() <= 0) return path;
     const QRectF area = layout.area;
     const int step = std::max(1, static_cast<int>(1.0 / layout.cell));
-    const auto x_of = [&](int row) { return std::clamp(layout.cell_rect(row, track.position_of(row) + 1).left(), area.left(), area.right()); };
+    const auto x_of = [&](int row) {
+        return std::clamp(layout.cell_rect(row, track.position_of(row) + 1).left(), area.left(), area.right());
+    };
     const auto y_of = [&](int row) { return std::clamp(layout.cell_rect(row, 0).top(), area.top(), area.bottom()); };
     path.moveTo(area.left(), y_of(rows.first));
     for (int row = rows.first; row < rows.end; row += step) {
@@ -38,7 +40,8 @@ double MapView::largest_label(int rows) const {
     const double most = 76 * theme().type_scale();
     double widest = 20;
     const int from = std::max(0, rows - 64);  // no more than are ever named at once
-    for (int row = from; row < rows && widest < most; ++row) widest = std::max(widest, label_width(label_of(row), most));
+    for (int row = from; row < rows && widest < most; ++row)
+        widest = std::max(widest, label_width(label_of(row), most));
     return std::ceil(widest);
 }
 
@@ -56,7 +59,8 @@ MapView::Frame MapView::frame_for(const QRectF& area) const {
     const double axis = note + 2;
     const double below = frame.tokens_across && !frame.upright ? std::ceil(widest * 0.82 + note * 0.6) : note;
     const double left = axis + widest + 12, bottom = below + 4 + axis;
-    const double side = std::max(20.0, std::min(area.width() - left - notes - 4, area.height() - bottom - note / 2 - 1));
+    const double side =
+        std::max(20.0, std::min(area.width() - left - notes - 4, area.height() - bottom - note / 2 - 1));
     const double spare = std::max(0.0, area.width() - left - side - notes - 16);
     const double x = area.left() + left + std::floor(std::min(spare * 0.4, 80.0));
     frame.map = QRectF(x, area.top() + std::ceil(note / 2), side, side);
@@ -66,7 +70,9 @@ MapView::Frame MapView::frame_for(const QRectF& area) const {
     frame.column_axis = QRectF(x, frame.map.bottom() + 4 + below, side, axis);
     const double right = frame.map.right() + (notes > 100 * s ? 20 * s : 10);
     frame.scale = QRectF(right, frame.map.top() + 1, 13 * s, std::min(side - 2, std::max(60.0, side * 0.55)));
-    frame.notes = notes > 100 * s ? QRectF(right, frame.scale.bottom() + note, area.right() - right, area.bottom() - frame.scale.bottom() - note) : QRectF();
+    frame.notes = notes > 100 * s ? QRectF(right, frame.scale.bottom() + note, area.right() - right,
+                                           area.bottom() - frame.scale.bottom() - note)
+                                  : QRectF();
     return frame;
 }
 
@@ -86,9 +92,12 @@ QPixmap MapView::draw_cells(const HeatmapLayout& layout, double device_ratio) co
     const double line = 1;
     const IndexRange rows = layout.visible_rows(), columns = layout.visible_columns();
     for (int row = rows.first; row <= rows.end; ++row)
-        painter.fillRect(QRectF(layout.area.left(), layout.cell_rect(row, 0).top() - line, layout.area.width(), line), theme().color(Role::Card));
+        painter.fillRect(QRectF(layout.area.left(), layout.cell_rect(row, 0).top() - line, layout.area.width(), line),
+                         theme().color(Role::Card));
     for (int column = columns.first; column <= columns.end; ++column)
-        painter.fillRect(QRectF(layout.cell_rect(0, column).left() - line, layout.area.top(), line, layout.area.height()), theme().color(Role::Card));
+        painter.fillRect(
+            QRectF(layout.cell_rect(0, column).left() - line, layout.area.top(), line, layout.area.height()),
+            theme().color(Role::Card));
     return pixmap;
 }
 
@@ -109,7 +118,8 @@ void MapView::paint_cells(QPainter& painter, const HeatmapLayout& layout) const 
         for (int y = 0; y < picture.image.height(); ++y)
             for (int x = 0; x < picture.image.width(); ++x)
                 if (picture.image.pixel(x, y) != card)
-                    painter.fillRect(layout.cell_rect(y, x).adjusted(0, 0, -gap, -gap), QColor::fromRgb(picture.image.pixel(x, y)));
+                    painter.fillRect(layout.cell_rect(y, x).adjusted(0, 0, -gap, -gap),
+                                     QColor::fromRgb(picture.image.pixel(x, y)));
     }
     painter.restore();
 }
@@ -118,7 +128,8 @@ void MapView::paintEvent(QPaintEvent* event) {
     QPainter painter(this);
     painter.fillRect(event->rect(), theme().color(Role::Card));
     if (view_.row_limit == 0) {
-        paint_empty(painter, QRectF(rect()), tr("What each token reads from appears here, a row per token."), tr("Space plays, → makes one step."));
+        paint_empty(painter, QRectF(rect()), tr("What each token reads from appears here, a row per token."),
+                    tr("Space plays, → makes one step."));
         if (focus_visible(this)) paint_focus(painter, QRectF(rect()));
         return;
     }
@@ -170,18 +181,21 @@ void MapView::paint_rows_not_captured(QPainter& painter, const HeatmapLayout& la
         const int first = std::max(run.first, visible.first), end = std::min(run.end, visible.end);
         if (first >= end) continue;
         const double top = layout.cell_rect(first, 0).top(), bottom = layout.cell_rect(end, 0).top();
-        const QRectF band = QRectF(layout.area.left(), top, layout.area.width(), bottom - top).intersected(layout.visible_rect());
+        const QRectF band =
+            QRectF(layout.area.left(), top, layout.area.width(), bottom - top).intersected(layout.visible_rect());
         painter.save();
         painter.setClipPath(steps, Qt::IntersectClip);
         paint_hatch(painter, band, t.color(Role::QuietInk), 6);
         painter.restore();
-        const QString words = context_.recording->attention_left_out(first) ? tr("not captured: byte budget") : tr("not captured");
+        const QString words =
+            context_.recording->attention_left_out(first) ? tr("not captured: byte budget") : tr("not captured");
         const double width = text_width(t.note(), words) + 10, height = text_height(t.note());
         const double middle = band.top() + band.height() * (band.height() > 5 * height ? 0.7 : 0.5);
         const auto at = layout.hit(QPointF(layout.visible_rect().left() + 1, middle - height / 2));
         const double reach = at ? layout.cell_rect(at->row, track_.position_of(at->row)).right() - band.left() : 0;
         if (band.height() < height || reach < width + 8) continue;
-        const QRectF plate(band.left() + std::min(12.0, (reach - width) / 2), std::round(middle - height / 2), width, height);
+        const QRectF plate(band.left() + std::min(12.0, (reach - width) / 2), std::round(middle - height / 2), width,
+                           height);
         painter.fillRect(plate, t.color(Role::Card));
         paint_text(painter, plate, Qt::AlignCenter, words, t.note(), t.color(Role::Ink));
     }
@@ -201,7 +215,11 @@ void MapView::paint_evicted(QPainter& painter, const HeatmapLayout& layout) cons
         for (int i = 0; i < columns.count();) {
             int end = i;
             while (end < columns.count() && cells[static_cast<std::size_t>(end)] == kEvicted) ++end;
-            if (end > i) paint_hatch(painter, layout.cell_rect(row, columns.first + i).united(layout.cell_rect(row, columns.first + end - 1)), ink, 4);
+            if (end > i)
+                paint_hatch(
+                    painter,
+                    layout.cell_rect(row, columns.first + i).united(layout.cell_rect(row, columns.first + end - 1)),
+                    ink, 4);
             i = std::max(end, i + 1);
         }
     }
@@ -234,8 +252,9 @@ void MapView::paint_row_labels(QPainter& painter, const HeatmapLayout& layout, c
         const QRectF place = layout.cell_rect(row, 0);
         if (place.center().y() < layout.area.top() || place.center().y() > layout.area.bottom()) continue;
         const QString text = frame.tokens_down ? label_of(row) : QStringLiteral("%1").arg(track_.position_of(row));
-        paint_text(painter, QRectF(frame.row_labels.left(), place.center().y() - height / 2, frame.row_labels.width(), height), Qt::AlignRight | Qt::AlignVCenter, text, t.note(),
-                   t.color(marked ? Role::Ink : Role::QuietInk));
+        paint_text(painter,
+                   QRectF(frame.row_labels.left(), place.center().y() - height / 2, frame.row_labels.width(), height),
+                   Qt::AlignRight | Qt::AlignVCenter, text, t.note(), t.color(marked ? Role::Ink : Role::QuietInk));
     }
 }
 
@@ -254,13 +273,15 @@ void MapView::paint_column_labels(QPainter& painter, const HeatmapLayout& layout
         const QColor color = t.color(cell && cell->column == column ? Role::Ink : Role::QuietInk);
         if (!frame.tokens_across || frame.upright) {
             const QString text = frame.upright ? label_of(track_.row_of(column)) : QStringLiteral("%1").arg(column);
-            paint_text(painter, QRectF(x - 40, top, 80, height), Qt::AlignHCenter | Qt::AlignTop, text, t.note(), color);
+            paint_text(painter, QRectF(x - 40, top, 80, height), Qt::AlignHCenter | Qt::AlignTop, text, t.note(),
+                       color);
             continue;
         }
         painter.save();
         painter.translate(x - 2, top + 1);
         painter.rotate(55);
-        paint_text(painter, QRectF(0, -height / 2, frame.row_labels.width() + 2, height), Qt::AlignLeft | Qt::AlignVCenter, label_of(track_.row_of(column)), t.note(), color);
+        paint_text(painter, QRectF(0, -height / 2, frame.row_labels.width() + 2, height),
+                   Qt::AlignLeft | Qt::AlignVCenter, label_of(track_.row_of(column)), t.note(), color);
         painter.restore();
     }
 }
@@ -271,14 +292,18 @@ void MapView::paint_axes(QPainter& painter, const HeatmapLayout& layout, const F
     painter.save();
     const QRectF shown = layout.visible_rect();
     const double length = frame.row_axis.height(), height = frame.row_axis.width();
-    const double middle = std::max(shown.center().y(), std::min(frame.row_axis.center().y(), frame.row_axis.top() + text_width(t.note(), tr("token being computed")) / 2));
+    const double middle = std::max(
+        shown.center().y(), std::min(frame.row_axis.center().y(),
+                                     frame.row_axis.top() + text_width(t.note(), tr("token being computed")) / 2));
     painter.translate(frame.row_axis.left() + height / 2, middle);
     painter.rotate(-90);
-    paint_text(painter, QRectF(-length / 2, -height / 2, length, height), Qt::AlignCenter, tr("token being computed"), t.note(), quiet);
+    paint_text(painter, QRectF(-length / 2, -height / 2, length, height), Qt::AlignCenter, tr("token being computed"),
+               t.note(), quiet);
     painter.restore();
     const QString words = tr("reads from");
     const double least = text_width(t.note(), words) + 4, below = frame.column_axis.top() - frame.map.bottom();
-    const QRectF place(shown.left(), shown.bottom() + below, std::max(least, shown.width()), frame.column_axis.height());
+    const QRectF place(shown.left(), shown.bottom() + below, std::max(least, shown.width()),
+                       frame.column_axis.height());
     paint_text(painter, place, Qt::AlignCenter, words, t.note(), quiet);
 }
 
@@ -299,13 +324,17 @@ void MapView::paint_marks(QPainter& painter, const HeatmapLayout& layout, bool w
     const double right = layout.visible_rect().right(), left = layout.area.left();
     const QRectF row = layout.cell_rect(newest, 0);
     if (row.bottom() > layout.area.top() && row.top() < layout.area.bottom() + 1)
-        paint_ring(painter, QRectF(left, row.top(), right - left, std::max(2.0, row.height() - (layout.cell >= 7 ? 1 : 0))), layout.cell >= 4 ? 1.8 : 1, 2);
+        paint_ring(painter,
+                   QRectF(left, row.top(), right - left, std::max(2.0, row.height() - (layout.cell >= 7 ? 1 : 0))),
+                   layout.cell >= 4 ? 1.8 : 1, 2);
     const auto cell = with_selection ? shown_cell() : std::nullopt;
     if (cell) {
         const QRectF place = layout.cell_rect(cell->row, cell->column);
-        if (cell->row != newest && layout.cell >= 3) paint_ring(painter, QRectF(left, place.top(), right - left, place.height() - 1), 1, 2);
+        if (cell->row != newest && layout.cell >= 3)
+            paint_ring(painter, QRectF(left, place.top(), right - left, place.height() - 1), 1, 2);
         const double least = std::max(5.0, layout.cell - 1);
-        const QRectF mark(place.center().x() - least / 2 - (layout.cell > 5 ? 0.5 : 0), place.center().y() - least / 2 - (layout.cell > 5 ? 0.5 : 0), least, least);
+        const QRectF mark(place.center().x() - least / 2 - (layout.cell > 5 ? 0.5 : 0),
+                          place.center().y() - least / 2 - (layout.cell > 5 ? 0.5 : 0), least, least);
         paint_ring(painter, mark, 2.6, 2);
     }
     painter.restore();
@@ -316,7 +345,8 @@ void MapView::paint_facts(QPainter& painter) const {
     const auto cell = shown_cell();
     if (!cell) {
         if (!frame_.notes.isEmpty())
-            paint_text(painter, frame_.notes.adjusted(0, 0, -4, 0), Qt::AlignLeft | Qt::AlignTop | Qt::TextWordWrap, tr("point at a cell for its number"), t.note(), t.color(Role::QuietInk));
+            paint_text(painter, frame_.notes.adjusted(0, 0, -4, 0), Qt::AlignLeft | Qt::AlignTop | Qt::TextWordWrap,
+                       tr("point at a cell for its number"), t.note(), t.color(Role::QuietInk));
         return;
     }
     const QStringList lines = facts_of(*cell);
@@ -330,7 +360,8 @@ void MapView::paint_facts(QPainter& painter) const {
     double x = pointer_.x() + 14, y = pointer_.y() - size.height() - 8;
     if (x + size.width() > width()) x = pointer_.x() - 14 - size.width();
     if (y < 0) y = pointer_.y() + 16;
-    paint_info_box(painter, QRectF(QPointF(std::max(0.0, x), std::min(y, std::max(0.0, height() - size.height()))), size), lines);
+    paint_info_box(
+        painter, QRectF(QPointF(std::max(0.0, x), std::min(y, std::max(0.0, height() - size.height()))), size), lines);
 }
 
 }  // namespace decodescope

@@ -25,14 +25,16 @@ MapView::MapView(Selection* selection, QWidget* parent) : QWidget(parent), selec
     setMouseTracking(true);
     setAttribute(Qt::WA_OpaquePaintEvent);  // what lies below is not painted 30 times a second
     setFocusPolicy(Qt::StrongFocus);
-    setAccessibleName(tr("Attention of the chosen head: rows are tokens being computed, columns the tokens they read from"));
+    setAccessibleName(
+        tr("Attention of the chosen head: rows are tokens being computed, columns the tokens they read from"));
     setAccessibleDescription(tr("Arrow keys move the pinned cell, plus and minus zoom, 0 fits, Esc clears"));
     make_palette();
 }
 
 void MapView::make_palette() {
     const Theme& t = theme();
-    palette_ = HeatmapPalette(attention_scale(), t.color(Role::Card).rgb(), t.not_captured().rgb(), t.color(Role::Reserved).rgb(), threshold_);
+    palette_ = HeatmapPalette(attention_scale(), t.color(Role::Card).rgb(), t.not_captured().rgb(),
+                              t.color(Role::Reserved).rgb(), threshold_);
     mark_stale();
 }
 
@@ -64,7 +66,8 @@ void MapView::present(const PanelContext& context, unsigned changes) {
 // What a screen reader says of the pinned cell.
 void MapView::describe() {
     const auto cell = selection_->position_pinned() ? shown_cell() : std::nullopt;
-    setAccessibleDescription(cell ? facts_of(*cell).join(QStringLiteral(", ")) : tr("Arrow keys move the pinned cell, plus and minus zoom, 0 fits, Esc clears"));
+    setAccessibleDescription(cell ? facts_of(*cell).join(QStringLiteral(", "))
+                                  : tr("Arrow keys move the pinned cell, plus and minus zoom, 0 fits, Esc clears"));
 }
 
 void MapView::refresh() {
@@ -102,8 +105,9 @@ void MapView::lay_out() {
         if (following_ && layout_.rows != before.rows) layout_.reveal(layout_.rows - 1, -1);
         layout_.clamp();
     }
-    const bool same = before.area == layout_.area && before.rows == layout_.rows && before.columns == layout_.columns && before.cell == layout_.cell &&
-                      before.first_row == layout_.first_row && before.first_column == layout_.first_column;
+    const bool same = before.area == layout_.area && before.rows == layout_.rows && before.columns == layout_.columns &&
+                      before.cell == layout_.cell && before.first_row == layout_.first_row &&
+                      before.first_column == layout_.first_column;
     const bool grew = fitted_ && before.area == layout_.area && before.rows <= layout_.rows && before.rows > 0;
     if (!same) mark_stale(grew);
 }
@@ -113,11 +117,13 @@ void MapView::mark_stale(bool only_grew) {
     cells_stale_ = true;
 }
 
-// Where several cells share a pixel, a new row moves nothing by a whole one: in a fast run the picture follows 8 times a second.
+// Where several cells share a pixel, a new row moves nothing by a whole one: in a fast run the picture follows 8 times
+// a second.
 bool MapView::may_wait() {
     constexpr int kPeriodMillis = 120;
     const bool merged = layout_.cell * devicePixelRatioF() < 1.5;
-    if (!only_grew_ || !merged || cells_.isNull() || !since_drawn_.isValid() || since_drawn_.elapsed() >= kPeriodMillis) return false;
+    if (!only_grew_ || !merged || cells_.isNull() || !since_drawn_.isValid() || since_drawn_.elapsed() >= kPeriodMillis)
+        return false;
     if (redraw_waiting_) return true;
     redraw_waiting_ = true;
     QTimer::singleShot(kPeriodMillis, this, [this] {
@@ -130,7 +136,9 @@ bool MapView::may_wait() {
 void MapView::zoom_by(double factor) {
     if (layout_.rows == 0) return;
     const double smallest = layout_.fit_cell(kLargestCell / 2 * theme().type_scale(), devicePixelRatioF());
-    const QPointF anchor = underMouse() && frame_.map.contains(pointer_) ? pointer_ : layout_.cell_rect(layout_.rows - 1, layout_.columns - 1).center();
+    const QPointF anchor = underMouse() && frame_.map.contains(pointer_)
+                               ? pointer_
+                               : layout_.cell_rect(layout_.rows - 1, layout_.columns - 1).center();
     fitted_ = false;
     layout_.zoom(anchor, factor, smallest, kLargestCell);
     if (factor < 1 && layout_.cell <= smallest * 1.001) fitted_ = true;
@@ -165,14 +173,21 @@ QStringList MapView::facts_of(const HeatCell& cell) const {
     const RunRecording& recording = *context_.recording;
     const QString reader = label_of(cell.row), read = label_of(track_.row_of(cell.column));
     const SelectionPoint& point = selection_->effective();
-    const QString head = mean_ ? tr("L%1, mean of %2 heads").arg(point.layer).arg(recording.facts().config.heads) : QStringLiteral("L%1 H%2").arg(point.layer).arg(point.head);
+    const QString head = mean_ ? tr("L%1, mean of %2 heads").arg(point.layer).arg(recording.facts().config.heads)
+                               : QStringLiteral("L%1 H%2").arg(point.layer).arg(point.head);
     const QString where = tr("%1, step %2 [measured]").arg(head).arg(recording.row(cell.row).step);
     const MapValue value = pyramid_.value(cell.row, cell.column);
-    if (cell.column > track_.position_of(cell.row)) return {tr("%1 cannot read %2").arg(reader, read), tr("%1 comes later").arg(read)};
-    if (is_weight(value)) return {tr("%1 reads %2: %3").arg(reader, read, format_weight(weight_of(value))), where, tr("click pins, Esc clears")};
-    if (value == kEvicted) return {tr("%1 cannot read %2").arg(reader, read), tr("its K and V had left the cache"), where};
+    if (cell.column > track_.position_of(cell.row))
+        return {tr("%1 cannot read %2").arg(reader, read), tr("%1 comes later").arg(read)};
+    if (is_weight(value))
+        return {tr("%1 reads %2: %3").arg(reader, read, format_weight(weight_of(value))), where,
+                tr("click pins, Esc clears")};
+    if (value == kEvicted)
+        return {tr("%1 cannot read %2").arg(reader, read), tr("its K and V had left the cache"), where};
     const bool budget = recording.attention_left_out(cell.row);
-    return {tr("%1 reads %2: not captured").arg(reader, read), budget ? tr("left out: the history's byte budget is used up") : tr("computed, but not recorded: capture was off")};
+    return {tr("%1 reads %2: not captured").arg(reader, read),
+            budget ? tr("left out: the history's byte budget is used up")
+                   : tr("computed, but not recorded: capture was off")};
 }
 
 SelectionPoint MapView::point_of(const HeatCell& cell) const {
@@ -276,7 +291,8 @@ void MapView::keyPressEvent(QKeyEvent* event) {
 bool MapView::event(QEvent* event) {
     if (event->type() == QEvent::ShortcutOverride) {
         const auto* key = static_cast<QKeyEvent*>(event);
-        const bool own = key->key() == Qt::Key_Left || key->key() == Qt::Key_Right || key->key() == Qt::Key_Up || key->key() == Qt::Key_Down;
+        const bool own = key->key() == Qt::Key_Left || key->key() == Qt::Key_Right || key->key() == Qt::Key_Up ||
+                         key->key() == Qt::Key_Down;
         if (own && key->modifiers() == Qt::NoModifier) {
             event->accept();
             return true;
@@ -284,8 +300,13 @@ bool MapView::event(QEvent* event) {
     }
     if (event->type() == QEvent::ToolTip) {
         const auto* help = static_cast<QHelpEvent*>(event);
-        const bool axis = frame_.scale.contains(help->pos()) || frame_.row_axis.contains(help->pos()) || frame_.column_axis.contains(help->pos());
-        if (axis) QToolTip::showText(help->globalPos(), QStringLiteral("%1: %2").arg(glossary_name(QStringLiteral("attention")), glossary(QStringLiteral("attention"))), this);
+        const bool axis = frame_.scale.contains(help->pos()) || frame_.row_axis.contains(help->pos()) ||
+                          frame_.column_axis.contains(help->pos());
+        if (axis)
+            QToolTip::showText(help->globalPos(),
+                               QStringLiteral("%1: %2").arg(glossary_name(QStringLiteral("attention")),
+                                                            glossary(QStringLiteral("attention"))),
+                               this);
         else QToolTip::hideText();
         return true;
     }

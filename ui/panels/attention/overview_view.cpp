@@ -33,7 +33,8 @@ OverviewView::OverviewView(Selection* selection, QWidget* parent) : QWidget(pare
 
 void OverviewView::make_palette() {
     const Theme& t = theme();
-    palette_ = HeatmapPalette(attention_scale(), t.color(Role::Background).rgb(), t.not_captured().rgb(), t.color(Role::Reserved).rgb(), threshold_);
+    palette_ = HeatmapPalette(attention_scale(), t.color(Role::Background).rgb(), t.not_captured().rgb(),
+                              t.color(Role::Reserved).rgb(), threshold_);
 }
 
 void OverviewView::set_mean(bool mean) {
@@ -113,14 +114,18 @@ void OverviewView::paint_grid(QPainter& painter, const QRectF& area) const {
     const Grid grid = grid_for(area);
     const double note = text_height(t.note());
     painter.setRenderHint(QPainter::SmoothPixmapTransform, false);
-    const int every = std::max(1, static_cast<int>(std::ceil((text_width(t.note(), QStringLiteral("H00")) + 2) / grid.pitch())));
+    const int every =
+        std::max(1, static_cast<int>(std::ceil((text_width(t.note(), QStringLiteral("H00")) + 2) / grid.pitch())));
     for (int head = 0; head < maps_.heads(); head += every)
-        paint_text(painter, QRectF(grid.left + head * grid.pitch() - 10, area.top(), grid.cell + 20, note), Qt::AlignCenter, QStringLiteral("H%1").arg(head), t.note(), t.color(Role::QuietInk));
+        paint_text(painter, QRectF(grid.left + head * grid.pitch() - 10, area.top(), grid.cell + 20, note),
+                   Qt::AlignCenter, QStringLiteral("H%1").arg(head), t.note(), t.color(Role::QuietInk));
     for (int layer = 0; layer < maps_.layers(); ++layer) {
         const double y = grid.top + layer * grid.pitch() - scroll_;
         if (y + grid.cell < grid.top - 1 || y > area.bottom()) continue;
         if (grid.pitch() >= note - 1 || layer % 2 == 0)
-            paint_text(painter, QRectF(area.left(), y + grid.cell / 2 - note / 2, grid.left - area.left() - 5, note), Qt::AlignRight | Qt::AlignVCenter, QStringLiteral("L%1").arg(layer), t.note(), t.color(Role::QuietInk));
+            paint_text(painter, QRectF(area.left(), y + grid.cell / 2 - note / 2, grid.left - area.left() - 5, note),
+                       Qt::AlignRight | Qt::AlignVCenter, QStringLiteral("L%1").arg(layer), t.note(),
+                       t.color(Role::QuietInk));
         for (int head = 0; head < maps_.heads(); ++head) {
             const QRectF cell(grid.left + head * grid.pitch(), y, grid.cell, grid.cell);
             painter.fillRect(cell, t.color(Role::Background));
@@ -176,7 +181,8 @@ void OverviewView::mouseMoveEvent(QMouseEvent* event) {
 
 void OverviewView::mousePressEvent(QMouseEvent* event) {
     int layer = 0, head = 0;
-    if (event->button() == Qt::LeftButton && head_at(event->position(), layer, head)) selection_->set_layer_head(layer, head);
+    if (event->button() == Qt::LeftButton && head_at(event->position(), layer, head))
+        selection_->set_layer_head(layer, head);
 }
 
 void OverviewView::leaveEvent(QEvent*) { selection_->end_hover(); }
@@ -195,13 +201,15 @@ void OverviewView::keyPressEvent(QKeyEvent* event) {
     const int dy = event->key() == Qt::Key_Up ? -1 : event->key() == Qt::Key_Down ? 1 : 0;
     if ((dx == 0 && dy == 0) || maps_.layers() == 0) return QWidget::keyPressEvent(event);
     const SelectionPoint& pinned = selection_->pinned();
-    selection_->set_layer_head(std::clamp(pinned.layer + dy, 0, maps_.layers() - 1), std::clamp(pinned.head + dx, 0, maps_.heads() - 1));
+    selection_->set_layer_head(std::clamp(pinned.layer + dy, 0, maps_.layers() - 1),
+                               std::clamp(pinned.head + dx, 0, maps_.heads() - 1));
 }
 
 bool OverviewView::event(QEvent* event) {
     if (event->type() == QEvent::ShortcutOverride) {
         const auto* key = static_cast<QKeyEvent*>(event);
-        const bool own = key->key() == Qt::Key_Left || key->key() == Qt::Key_Right || key->key() == Qt::Key_Up || key->key() == Qt::Key_Down;
+        const bool own = key->key() == Qt::Key_Left || key->key() == Qt::Key_Right || key->key() == Qt::Key_Up ||
+                         key->key() == Qt::Key_Down;
         if (own && key->modifiers() == Qt::NoModifier) {
             event->accept();
             return true;
@@ -209,7 +217,10 @@ bool OverviewView::event(QEvent* event) {
     }
     if (event->type() == QEvent::ToolTip) {
         const auto* help = static_cast<QHelpEvent*>(event);
-        QToolTip::showText(help->globalPos(), QStringLiteral("%1: %2").arg(glossary_name(QStringLiteral("head")), glossary(QStringLiteral("head"))), this);
+        QToolTip::showText(
+            help->globalPos(),
+            QStringLiteral("%1: %2").arg(glossary_name(QStringLiteral("head")), glossary(QStringLiteral("head"))),
+            this);
         return true;
     }
     return QWidget::event(event);

@@ -34,7 +34,9 @@ void CacheView::paintEvent(QPaintEvent* event) {
     QPainter painter(this);
     painter.fillRect(event->rect(), theme().color(Role::Card));
     if (!view_.facts) {
-        paint_empty(painter, QRectF(rect()), tr("Keys and values of every token appear here: layers down, positions right."), tr("Space plays, → makes one step."));
+        paint_empty(painter, QRectF(rect()),
+                    tr("Keys and values of every token appear here: layers down, positions right."),
+                    tr("Space plays, → makes one step."));
         if (focus_visible(this)) paint_focus(painter, QRectF(rect()));
         return;
     }
@@ -48,7 +50,10 @@ void CacheView::paintEvent(QPaintEvent* event) {
         const auto span = extent(layout_, track_.position_of(view_.first_new), filled());
         QColor veil = theme().color(Role::Card);
         veil.setAlphaF(1.0f - static_cast<float>(fade_.elapsed()) / kFadeMillis);
-        if (span) painter.fillRect(QRectF(span->first - 2, frame_.lanes.top() - 2, span->second - span->first + 4, layout_.content_height() + 4), veil);
+        if (span)
+            painter.fillRect(QRectF(span->first - 2, frame_.lanes.top() - 2, span->second - span->first + 4,
+                                    layout_.content_height() + 4),
+                             veil);
     }
     paint_sentence(painter, frame_.sentence);
     paint_legend_line(painter, frame_.legend);
@@ -102,7 +107,8 @@ QImage CacheView::make_lanes(const CacheMapLayout& layout, const QRectF& lanes, 
             const int to = std::min(width, right - (column.merged ? 0 : gap));
             if (from < to) std::fill(line + from, line + to, cell_color(lane / 2, lane % 2, column));
         }
-        for (int y = top + 1; y < bottom; ++y) std::memcpy(image.scanLine(y), line, static_cast<std::size_t>(width) * sizeof(QRgb));
+        for (int y = top + 1; y < bottom; ++y)
+            std::memcpy(image.scanLine(y), line, static_cast<std::size_t>(width) * sizeof(QRgb));
     }
     return image;
 }
@@ -115,7 +121,8 @@ void CacheView::paint_lanes(QPainter& painter, const CacheMapLayout& layout, con
     for (int lane = 0; lane < 2 * layout.layers(); ++lane) {
         const QRectF rect = layout.lane_rect(lane / 2, lane % 2);
         for (const CacheColumn& column : layout.columns())
-            painter.fillRect(QRectF(column.x, rect.top(), column.width - (column.merged ? 0 : 1), rect.height()), QColor::fromRgb(cell_color(lane / 2, lane % 2, column)));
+            painter.fillRect(QRectF(column.x, rect.top(), column.width - (column.merged ? 0 : 1), rect.height()),
+                             QColor::fromRgb(cell_color(lane / 2, lane % 2, column)));
     }
     painter.restore();
 }
@@ -144,7 +151,8 @@ void CacheView::paint_evicted(QPainter& painter, const CacheMapLayout& layout) c
             for (int lane = 0; lane < 2; ++lane) {
                 const QRectF row = layout.lane_rect(layer, lane);
                 const QRectF cell(column.x, row.top(), column.width - (column.merged ? 0 : 1), row.height());
-                const bool with_number = layer == 0 && lane == 0 && cell.width() >= text_width(t.note(), number) && cell.height() >= text_height(t.note()) - 2;
+                const bool with_number = layer == 0 && lane == 0 && cell.width() >= text_width(t.note(), number) &&
+                                         cell.height() >= text_height(t.note()) - 2;
                 if (with_number) paint_text(painter, cell, Qt::AlignCenter, number, t.note(), t.color(Role::QuietInk));
                 else paint_hatch(painter, cell, ink, 4);
             }
@@ -161,7 +169,10 @@ void CacheView::paint_just_written(QPainter& painter, const CacheMapLayout& layo
     for (int layer = 0; layer < layout.layers(); ++layer) {
         for (int lane = 0; lane < 2; ++lane) {
             const QRectF row = layout.lane_rect(layer, lane);
-            paint_ring(painter, QRectF(span->first, row.top(), span->second - span->first, row.height()).adjusted(0.5, 0.5, -0.5, -0.5), width);
+            paint_ring(
+                painter,
+                QRectF(span->first, row.top(), span->second - span->first, row.height()).adjusted(0.5, 0.5, -0.5, -0.5),
+                width);
         }
     }
 }
@@ -185,7 +196,8 @@ void CacheView::paint_selection(QPainter& painter, const CacheMapLayout& layout)
 void CacheView::paint_labels(QPainter& painter, const CacheMapLayout& layout, const Frame& frame) const {
     const Theme& t = theme();
     const double height = text_height(t.note());
-    const double block = layout.layers() > 1 ? layout.lane_rect(1, 0).top() - layout.lane_rect(0, 0).top() : 2 * layout.lane_height();
+    const double block =
+        layout.layers() > 1 ? layout.lane_rect(1, 0).top() - layout.lane_rect(0, 0).top() : 2 * layout.lane_height();
     const bool both = layout.lane_height() >= height - 4;
     const int every = std::max(1, static_cast<int>(std::ceil((height - 2) / block)));
     painter.save();
@@ -209,7 +221,8 @@ void CacheView::paint_labels(QPainter& painter, const CacheMapLayout& layout, co
 void CacheView::paint_axis(QPainter& painter, const CacheMapLayout& layout, const Frame& frame) const {
     const Theme& t = theme();
     const QColor quiet = t.color(Role::QuietInk);
-    const QRectF name(frame.axis.left(), frame.axis.top(), frame.lanes.left() - frame.axis.left() - 6, frame.axis.height());
+    const QRectF name(frame.axis.left(), frame.axis.top(), frame.lanes.left() - frame.axis.left() - 6,
+                      frame.axis.height());
     paint_text(painter, name, Qt::AlignRight | Qt::AlignVCenter, tr("position"), t.note(), quiet);
     const double room = text_width(t.note(), QStringLiteral("%1").arg(column_count())) + 18;
     double free_from = frame.lanes.left() - 14;
@@ -222,7 +235,8 @@ void CacheView::paint_axis(QPainter& painter, const CacheMapLayout& layout, cons
         if (x - half < free_from || x + half > frame.lanes.right() + 3) return;
         painter.setPen(QPen(t.color(Role::Line), 1));
         painter.drawLine(QPointF(x, frame.axis.top() - 1), QPointF(x, frame.axis.top() + 2));
-        paint_text(painter, QRectF(x - half, frame.axis.top() + 1, 2 * half, frame.axis.height()), Qt::AlignCenter, text, t.note(), quiet);
+        paint_text(painter, QRectF(x - half, frame.axis.top() + 1, 2 * half, frame.axis.height()), Qt::AlignCenter,
+                   text, t.note(), quiet);
         free_from = x + half + room / 2;
     };
     int step = 1;
@@ -246,21 +260,28 @@ void CacheView::paint_sentence(QPainter& painter, const QRectF& rect) const {
         const double old_width = std::max(2.0, full * static_cast<double>(before) / static_cast<double>(after));
         painter.fillRect(QRectF(x, y, old_width, height), QColor::fromRgb(t.shade(Role::K, 0.45f)));
         x += full + 4;
-        paint_text(painter, QRectF(x, rect.top(), 16, rect.height()), Qt::AlignCenter, QStringLiteral("→"), t.body(), t.color(Role::QuietInk));
+        paint_text(painter, QRectF(x, rect.top(), 16, rect.height()), Qt::AlignCenter, QStringLiteral("→"), t.body(),
+                   t.color(Role::QuietInk));
         x += 20;
         painter.fillRect(QRectF(x, y, old_width, height), t.color(Role::K));
-        paint_ring(painter, QRectF(x + old_width + 1, y, std::max(2.0, full - old_width - 1), height).adjusted(0.5, 0.5, -0.5, -0.5), 1.2);
+        paint_ring(
+            painter,
+            QRectF(x + old_width + 1, y, std::max(2.0, full - old_width - 1), height).adjusted(0.5, 0.5, -0.5, -0.5),
+            1.2);
         x += full + t.grid();
     }
     const QColor ink = recomputes() ? t.text(Role::Recompute) : t.color(Role::Ink);
-    paint_text(painter, QRectF(x, rect.top(), rect.right() - x, rect.height()), Qt::AlignLeft | Qt::AlignVCenter, story_.sentence(view_), t.note(), ink);
+    paint_text(painter, QRectF(x, rect.top(), rect.right() - x, rect.height()), Qt::AlignLeft | Qt::AlignVCenter,
+               story_.sentence(view_), t.note(), ink);
 }
 
 void CacheView::paint_legend_line(QPainter& painter, const QRectF& rect) const {
     const Theme& t = theme();
     using Kind = LegendItem::Kind;
     if (recomputes()) {
-        paint_legend(painter, rect, {{Kind::Fill, QColor::fromRgb(t.shade(Role::Recompute, 0.22f)), tr("computed again in this step, not kept"), 1}});
+        paint_legend(painter, rect,
+                     {{Kind::Fill, QColor::fromRgb(t.shade(Role::Recompute, 0.22f)),
+                       tr("computed again in this step, not kept"), 1}});
         return;
     }
     std::vector<LegendItem> items = {
@@ -274,14 +295,16 @@ void CacheView::paint_legend_line(QPainter& painter, const QRectF& rect) const {
     const QString shade = tr("shade: RMS of the row, per layer");
     const double width = text_width(t.note(), shade);
     if (used + 2 * t.grid() + width < rect.width())
-        paint_text(painter, QRectF(rect.right() - width - 1, rect.top(), width + 1, rect.height()), Qt::AlignRight | Qt::AlignVCenter, shade, t.note(), t.color(Role::QuietInk));
+        paint_text(painter, QRectF(rect.right() - width - 1, rect.top(), width + 1, rect.height()),
+                   Qt::AlignRight | Qt::AlignVCenter, shade, t.note(), t.color(Role::QuietInk));
 }
 
 void CacheView::paint_hover(QPainter& painter) const {
     const QStringList lines = facts_of(*hovered_);
     const QSizeF size = info_box_size(lines, std::min(320.0 * theme().type_scale(), width() - 8.0));
     const auto span = layout_.span_of(hovered_->position);
-    const QRectF cell(span ? span->first : pointer_.x(), layout_.lane_rect(hovered_->layer, 0).top(), span ? span->second : 1, 2 * layout_.lane_height());
+    const QRectF cell(span ? span->first : pointer_.x(), layout_.lane_rect(hovered_->layer, 0).top(),
+                      span ? span->second : 1, 2 * layout_.lane_height());
     double x = cell.right() + 8, y = cell.top() - size.height() - 6;
     if (x + size.width() > width() - 2) x = cell.left() - 8 - size.width();
     if (y < 2) y = cell.bottom() + 8;

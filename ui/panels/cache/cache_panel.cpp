@@ -32,7 +32,8 @@ public:
             view_->setFocus();
         });
         if (context.session != nullptr)
-            connect(context.session, &SessionController::cell_inspected, this, [this](const InspectedCell& cell) { show_cell(cell); });
+            connect(context.session, &SessionController::cell_inspected, this,
+                    [this](const InspectedCell& cell) { show_cell(cell); });
     }
 
     QString subtitle() const override { return tr("layers down, positions right"); }
@@ -104,9 +105,12 @@ private:
         int kv_head = 0;
         if (context_.recording) {
             const int row = view_->row_of(cell.position);
-            if (row >= 0) token = token_label(context_.recording->row_display(row), context_.recording->row(row).special).spoken;
+            if (row >= 0)
+                token = token_label(context_.recording->row_display(row), context_.recording->row(row).special).spoken;
             const ModelConfig& config = context_.recording->facts().config;
-            if (config.kv_heads > 0) kv_head = context_.selection->pinned().head / std::max<int>(1, static_cast<int>(config.heads / config.kv_heads));
+            if (config.kv_heads > 0)
+                kv_head = context_.selection->pinned().head /
+                          std::max<int>(1, static_cast<int>(config.heads / config.kv_heads));
         }
         cell_->set_available_height(std::max(60, height() * 11 / 20));
         cell_->show_cell(cell, token, kv_head);

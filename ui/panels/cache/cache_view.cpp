@@ -22,12 +22,16 @@ constexpr int kFadeMillis = 150;
 constexpr double kLargestCell = 40;
 
 CacheView::CacheView(Selection* selection, QWidget* parent)
-    : QWidget(parent), selection_(selection), across_(new QScrollBar(Qt::Horizontal, this)), down_(new QScrollBar(Qt::Vertical, this)) {
+    : QWidget(parent),
+      selection_(selection),
+      across_(new QScrollBar(Qt::Horizontal, this)),
+      down_(new QScrollBar(Qt::Vertical, this)) {
     setMouseTracking(true);
     setAttribute(Qt::WA_OpaquePaintEvent);  // what lies below is not painted 30 times a second
     setFocusPolicy(Qt::StrongFocus);
     setAccessibleName(tr("KV cache: layers down, positions right"));
-    setAccessibleDescription(tr("Arrow keys move the pinned cell, Enter shows its numbers, plus and minus zoom, 0 fits, Esc clears"));
+    setAccessibleDescription(
+        tr("Arrow keys move the pinned cell, Enter shows its numbers, plus and minus zoom, 0 fits, Esc clears"));
     for (QScrollBar* bar : {across_, down_}) {
         bar->setFocusPolicy(Qt::NoFocus);
         bar->hide();
@@ -56,7 +60,8 @@ int CacheView::filled() const {
 int CacheView::column_count() const {
     if (!view_.facts || recomputes()) return std::max(filled(), 1);
     const KvFacts& kv = view_.facts->kv;
-    return std::max<int>(filled() + static_cast<int>(std::clamp<std::int64_t>(kv.capacity_tokens - kv.tokens_stored, 0, 1 << 20)), 1);
+    return std::max<int>(
+        filled() + static_cast<int>(std::clamp<std::int64_t>(kv.capacity_tokens - kv.tokens_stored, 0, 1 << 20)), 1);
 }
 
 CacheMapOptions CacheView::options(double device_ratio) const {
@@ -69,7 +74,9 @@ CacheMapOptions CacheView::options(double device_ratio) const {
 
 CacheView::Frame CacheView::frame_for(const QRectF& area) const {
     const Theme& t = theme();
-    const double note = text_height(t.note()), label = std::ceil(std::max(text_width(t.note(), QStringLiteral("L00 K")), text_width(t.note(), tr("position")))) + 8;
+    const double note = text_height(t.note()), label = std::ceil(std::max(text_width(t.note(), QStringLiteral("L00 K")),
+                                                                          text_width(t.note(), tr("position")))) +
+                                                       8;
     Frame frame;
     const double legend_height = note + 4, sentence_height = note + 8, axis_height = note + 2;
     double bottom = area.bottom();
@@ -100,7 +107,8 @@ void CacheView::place() {
     const double shown = fitted_ ? column_count() : frame_.lanes.width() / cell_;
     const int most = static_cast<int>(std::ceil(std::max(0.0, column_count() - shown)));
     across_->setVisible(!fitted_ && most > 0);
-    across_->setGeometry(static_cast<int>(frame_.lanes.left()), static_cast<int>(frame_.lanes.bottom()), static_cast<int>(frame_.lanes.width()), 8);
+    across_->setGeometry(static_cast<int>(frame_.lanes.left()), static_cast<int>(frame_.lanes.bottom()),
+                         static_cast<int>(frame_.lanes.width()), 8);
     across_->setPageStep(std::max(1, static_cast<int>(shown)));
     across_->setRange(0, most);
     const int hidden = static_cast<int>(std::ceil(layout_.content_height() - frame_.lanes.height()));
@@ -144,7 +152,9 @@ void CacheView::present(const PanelContext& context, unsigned changes) {
 void CacheView::describe() {
     const SelectionPoint& pinned = selection_->pinned();
     const int position = track_.position_of(pinned.position);
-    if (!view_.facts || position < 0) return setAccessibleDescription(tr("Arrow keys move the pinned cell, Enter shows its numbers, plus and minus zoom, 0 fits, Esc clears"));
+    if (!view_.facts || position < 0)
+        return setAccessibleDescription(
+            tr("Arrow keys move the pinned cell, Enter shows its numbers, plus and minus zoom, 0 fits, Esc clears"));
     setAccessibleDescription(facts_of({pinned.layer, 0, position}).join(QStringLiteral(", ")));
 }
 
@@ -172,7 +182,8 @@ void CacheView::zoom_by(double factor) {
     if (!view_.facts) return;
     const double before = fitted_ ? std::max(layout_.fit_cell(), frame_.lanes.width() / column_count()) : cell_;
     const double after = std::clamp(before * factor, frame_.lanes.width() / column_count(), kLargestCell);
-    const double x = frame_.lanes.contains(pointer_) && underMouse() ? pointer_.x() - frame_.lanes.left() : frame_.lanes.width();
+    const double x =
+        frame_.lanes.contains(pointer_) && underMouse() ? pointer_.x() - frame_.lanes.left() : frame_.lanes.width();
     const int anchor = layout_.position_at(frame_.lanes.left() + x);
     const double at = anchor >= 0 && !(x >= frame_.lanes.width()) ? anchor + 0.5 : filled() + 2;
     if (factor < 1 && after <= frame_.lanes.width() / column_count() * 1.01) return fit();
@@ -218,7 +229,8 @@ QStringList CacheView::facts_of(const CacheHit& hit) const {
         return lines;
     }
     const auto evicted = evictions_ ? recording.evicted_at(hit.position, view_.facts->index) : std::nullopt;
-    lines << size + QStringLiteral(" · ") + (token.step == 0 ? tr("written by the prefill") : tr("written in step %1").arg(token.step));
+    lines << size + QStringLiteral(" · ") +
+                 (token.step == 0 ? tr("written by the prefill") : tr("written in step %1").arg(token.step));
     if (evicted) lines << tr("evicted in step %1: no later token reads it").arg(*evicted);
     else lines << tr("click shows the numbers, Esc clears");
     return lines;
@@ -229,7 +241,8 @@ QStringList CacheView::facts_of(const CacheHit& hit) const {
 void CacheView::mouseMoveEvent(QMouseEvent* event) {
     pointer_ = event->position();
     hovered_ = view_.facts ? layout_.hit(pointer_) : std::nullopt;
-    const bool cell = hovered_ && track_.row_of(hovered_->position) >= 0 && track_.row_of(hovered_->position) < view_.row_limit;
+    const bool cell =
+        hovered_ && track_.row_of(hovered_->position) >= 0 && track_.row_of(hovered_->position) < view_.row_limit;
     setCursor(cell ? Qt::PointingHandCursor : Qt::ArrowCursor);
     if (cell) selection_->hover(point_of(*hovered_));
     else selection_->end_hover();
@@ -311,7 +324,8 @@ void CacheView::keyPressEvent(QKeyEvent* event) {
 bool CacheView::event(QEvent* event) {
     if (event->type() == QEvent::ShortcutOverride) {
         const auto* key = static_cast<QKeyEvent*>(event);
-        const bool own = key->key() == Qt::Key_Left || key->key() == Qt::Key_Right || key->key() == Qt::Key_Up || key->key() == Qt::Key_Down;
+        const bool own = key->key() == Qt::Key_Left || key->key() == Qt::Key_Right || key->key() == Qt::Key_Up ||
+                         key->key() == Qt::Key_Down;
         if (own && key->modifiers() == Qt::NoModifier) {
             event->accept();
             return true;
@@ -322,11 +336,16 @@ bool CacheView::event(QEvent* event) {
         QString term;
         if (frame_.labels.contains(help->pos())) term = QStringLiteral("layer");
         else if (frame_.axis.contains(help->pos())) term = QStringLiteral("position");
-        else if (frame_.legend.contains(help->pos())) term = recomputes() ? QStringLiteral("recompute") : QStringLiteral("rms");
+        else if (frame_.legend.contains(help->pos()))
+            term = recomputes() ? QStringLiteral("recompute") : QStringLiteral("rms");
         else if (frame_.sentence.contains(help->pos()))
-            term = recomputes() ? QStringLiteral("recompute") : story_.kind() == CacheKind::Growing ? QStringLiteral("growing") : QStringLiteral("reserved");
+            term = recomputes()                          ? QStringLiteral("recompute")
+                   : story_.kind() == CacheKind::Growing ? QStringLiteral("growing")
+                                                         : QStringLiteral("reserved");
         if (term.isEmpty()) QToolTip::hideText();
-        else QToolTip::showText(help->globalPos(), QStringLiteral("%1: %2").arg(glossary_name(term), glossary(term)), this);
+        else
+            QToolTip::showText(help->globalPos(), QStringLiteral("%1: %2").arg(glossary_name(term), glossary(term)),
+                               this);
         return true;
     }
     return QWidget::event(event);

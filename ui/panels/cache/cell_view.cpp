@@ -53,14 +53,18 @@ void CellView::set_available_height(int height) {
     updateGeometry();
 }
 
-int CellView::heads_shown(const Plan& plan) const { return plan.all_heads ? static_cast<int>(cell_.values.kv_heads) : 1; }
+int CellView::heads_shown(const Plan& plan) const {
+    return plan.all_heads ? static_cast<int>(cell_.values.kv_heads) : 1;
+}
 
 CellView::Plan CellView::plan_for(double width) const {
-    const int dims = std::max<int>(1, static_cast<int>(cell_.values.head_dim)), heads = std::max<int>(1, static_cast<int>(cell_.values.kv_heads));
+    const int dims = std::max<int>(1, static_cast<int>(cell_.values.head_dim)),
+              heads = std::max<int>(1, static_cast<int>(cell_.values.kv_heads));
     const double room = std::max(40.0, width - label_width());
     const double number = text_width(small_digits(), QStringLiteral("-0.00")) + 4;
     Plan plan;
-    for (const auto& [all_heads, numbers] : {std::pair{true, true}, std::pair{false, true}, std::pair{true, false}, std::pair{false, false}}) {
+    for (const auto& [all_heads, numbers] :
+         {std::pair{true, true}, std::pair{false, true}, std::pair{true, false}, std::pair{false, false}}) {
         plan.all_heads = all_heads;
         plan.numbers = numbers;
         const int fitting = std::max(1, static_cast<int>(room / (numbers ? number : 3)));
@@ -81,7 +85,8 @@ QSize CellView::sizeHint() const {
 
 float CellView::value(int side, int head, int element) const {
     const auto& values = side == 0 ? cell_.values.k : cell_.values.v;
-    const auto at = static_cast<std::size_t>(head) * static_cast<std::size_t>(cell_.values.head_dim) + static_cast<std::size_t>(element);
+    const auto at = static_cast<std::size_t>(head) * static_cast<std::size_t>(cell_.values.head_dim) +
+                    static_cast<std::size_t>(element);
     return at < values.size() ? values[at] : std::numeric_limits<float>::quiet_NaN();
 }
 
@@ -106,28 +111,39 @@ void CellView::paintEvent(QPaintEvent*) {
     const double height = heading_height();
     const QString place = tr("Layer %1 · position %2 · %3").arg(cell_.layer).arg(cell_.position).arg(token_);
     const double room = width() - close_->width() - 8;
-    paint_text(painter, QRectF(0, 1, room, height), Qt::AlignLeft | Qt::AlignVCenter, place, t.title(), t.color(Role::Ink));
+    paint_text(painter, QRectF(0, 1, room, height), Qt::AlignLeft | Qt::AlignVCenter, place, t.title(),
+               t.color(Role::Ink));
     if (!cell_.available) {
-        paint_text(painter, QRectF(0, height, width(), height), Qt::AlignLeft | Qt::AlignVCenter, cell_.reason, t.note(), t.color(Role::QuietInk));
+        paint_text(painter, QRectF(0, height, width(), height), Qt::AlignLeft | Qt::AlignVCenter, cell_.reason,
+                   t.note(), t.color(Role::QuietInk));
         if (focus_visible(this)) paint_focus(painter, QRectF(rect()));
         return;
     }
     const Plan plan = plan_for(width());
-    const QString k_type = QString::fromStdString(cell_.values.k_type), v_type = QString::fromStdString(cell_.values.v_type);
-    QString origin = k_type == v_type ? tr("as stored, %1 [measured]").arg(k_type) : tr("as stored, K %1, V %2 [measured]").arg(k_type, v_type);
-    if (!plan.all_heads && cell_.values.kv_heads > 1) origin = tr("KV head %1 of %2 · ").arg(kv_head_).arg(cell_.values.kv_heads) + origin;
+    const QString k_type = QString::fromStdString(cell_.values.k_type),
+                  v_type = QString::fromStdString(cell_.values.v_type);
+    QString origin = k_type == v_type ? tr("as stored, %1 [measured]").arg(k_type)
+                                      : tr("as stored, K %1, V %2 [measured]").arg(k_type, v_type);
+    if (!plan.all_heads && cell_.values.kv_heads > 1)
+        origin = tr("KV head %1 of %2 · ").arg(kv_head_).arg(cell_.values.kv_heads) + origin;
     const double used = text_width(t.title(), place) + t.grid();
-    paint_text(painter, QRectF(used, 1, std::max(0.0, room - used), height), Qt::AlignLeft | Qt::AlignVCenter, origin, t.note(), t.color(Role::QuietInk));
+    paint_text(painter, QRectF(used, 1, std::max(0.0, room - used), height), Qt::AlignLeft | Qt::AlignVCenter, origin,
+               t.note(), t.color(Role::QuietInk));
     for (int side = 0; side < 2; ++side) paint_side(painter, plan, side);
     if (hover_side_ >= 0) {
         const int shown = plan.all_heads ? hover_head_ : 0;
         const QRectF cell = element_rect(plan, hover_side_, shown, hover_element_);
         paint_ring(painter, cell, 1.6);
-        const QStringList lines{QStringLiteral("%1[%2] = %3").arg(hover_side_ == 0 ? QStringLiteral("K") : QStringLiteral("V")).arg(hover_element_).arg(static_cast<double>(value(hover_side_, hover_head_, hover_element_)), 0, 'g', 6),
-                                tr("KV head %1 [measured]").arg(hover_head_)};
+        const QStringList lines{
+            QStringLiteral("%1[%2] = %3")
+                .arg(hover_side_ == 0 ? QStringLiteral("K") : QStringLiteral("V"))
+                .arg(hover_element_)
+                .arg(static_cast<double>(value(hover_side_, hover_head_, hover_element_)), 0, 'g', 6),
+            tr("KV head %1 [measured]").arg(hover_head_)};
         const QSizeF size = info_box_size(lines, width());
         const double x = cell.right() + 6 + size.width() > width() ? cell.left() - 6 - size.width() : cell.right() + 6;
-        const double y = std::clamp(cell.center().y() - size.height() / 2, 0.0, std::max(0.0, this->height() - size.height()));
+        const double y =
+            std::clamp(cell.center().y() - size.height() / 2, 0.0, std::max(0.0, this->height() - size.height()));
         paint_info_box(painter, QRectF(QPointF(x, y), size), lines);
     }
     if (focus_visible(this)) paint_focus(painter, QRectF(rect()));
@@ -141,17 +157,21 @@ void CellView::paint_side(QPainter& painter, const Plan& plan, int side) const {
     for (int index = 0; index < heads_shown(plan); ++index) {
         const int head = plan.all_heads ? index : kv_head_;
         const QRectF first = element_rect(plan, side, index, 0);
-        const QString name = QStringLiteral("%1 ").arg(side == 0 ? QStringLiteral("K") : QStringLiteral("V")) + tr("head %1").arg(head);
-        paint_text(painter, QRectF(0, first.top(), label_width() - 8, first.height()), Qt::AlignRight | Qt::AlignVCenter, name, t.note(), t.text(role));
+        const QString name =
+            QStringLiteral("%1 ").arg(side == 0 ? QStringLiteral("K") : QStringLiteral("V")) + tr("head %1").arg(head);
+        paint_text(painter, QRectF(0, first.top(), label_width() - 8, first.height()),
+                   Qt::AlignRight | Qt::AlignVCenter, name, t.note(), t.text(role));
         for (int element = 0; element < cell_.values.head_dim; ++element) {
             const QRectF cell = element_rect(plan, side, index, element);
             const float v = value(side, head, element);
-            const float strength = std::isfinite(v) ? std::min(1.0f, std::abs(v) / most) : std::numeric_limits<float>::quiet_NaN();
+            const float strength =
+                std::isfinite(v) ? std::min(1.0f, std::abs(v) / most) : std::numeric_limits<float>::quiet_NaN();
             const QColor fill = QColor::fromRgb(t.shade(v < 0 ? Role::Prompt : role, strength * 0.9f));
             painter.fillRect(cell, fill);
             if (!plan.numbers) continue;
             const QColor dark(0x08, 0x0B, 0x10), light(0xFF, 0xFF, 0xFF);
-            paint_text(painter, cell, Qt::AlignCenter, format_value(v), digits, contrast_ratio(fill, dark) > contrast_ratio(fill, light) ? dark : light);
+            paint_text(painter, cell, Qt::AlignCenter, format_value(v), digits,
+                       contrast_ratio(fill, dark) > contrast_ratio(fill, light) ? dark : light);
         }
     }
 }

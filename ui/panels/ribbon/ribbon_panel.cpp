@@ -9,7 +9,8 @@ namespace {
 
 class RibbonPanel : public Panel {
 public:
-    RibbonPanel(const PanelContext& context, QWidget* parent) : Panel(context, parent), view_(new RibbonView(context.selection, this)) {
+    RibbonPanel(const PanelContext& context, QWidget* parent)
+        : Panel(context, parent), view_(new RibbonView(context.selection, this)) {
         auto* layout = new QVBoxLayout(this);
         layout->setContentsMargins(0, 0, 0, 0);
         layout->addWidget(view_);

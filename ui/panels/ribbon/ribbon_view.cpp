@@ -19,7 +19,8 @@ namespace decodescope {
 
 constexpr double kMargin = 14;  // left and right of the strip
 
-RibbonView::RibbonView(Selection* selection, QWidget* parent) : QWidget(parent), selection_(selection), bar_(new QScrollBar(Qt::Horizontal, this)) {
+RibbonView::RibbonView(Selection* selection, QWidget* parent)
+    : QWidget(parent), selection_(selection), bar_(new QScrollBar(Qt::Horizontal, this)) {
     setMouseTracking(true);
     setAttribute(Qt::WA_OpaquePaintEvent);  // what lies below is not painted 30 times a second
     setFocusPolicy(Qt::StrongFocus);
@@ -69,7 +70,8 @@ void RibbonView::take_weights() {
     weights_.clear();
     const int row = query_row();
     const SelectionPoint& point = selection_->effective();
-    if (!context_.recording || row < 0 || point.layer < 0 || point.layer >= context_.recording->facts().config.layers) return;
+    if (!context_.recording || row < 0 || point.layer < 0 || point.layer >= context_.recording->facts().config.layers)
+        return;
     encode_row(context_.recording->attention(row, point.layer), point.head, track_.position_of(row), weights_);
 }
 
@@ -121,7 +123,8 @@ void RibbonView::follow(unsigned changes) {
         return;
     }
     const int pinned = selection_->pinned().position;
-    if ((changes & SelectionMoved) && !selection_->hovering() && pinned >= 0) scroll_to(layout_.reveal(pinned, offset_, strip_width_));
+    if ((changes & SelectionMoved) && !selection_->hovering() && pinned >= 0)
+        scroll_to(layout_.reveal(pinned, offset_, strip_width_));
 }
 
 QString RibbonView::legend() const {
@@ -150,7 +153,8 @@ void RibbonView::paintEvent(QPaintEvent* event) {
     painter.fillRect(event->rect(), theme().color(Role::Card));
     chips_drawn_ = 0;
     if (layout_.count() == 0) {
-        paint_empty(painter, QRectF(rect()), tr("The tokens of the text appear here, one chip each."), tr("Space plays, → makes one step."));
+        paint_empty(painter, QRectF(rect()), tr("The tokens of the text appear here, one chip each."),
+                    tr("Space plays, → makes one step."));
         if (focus_visible(this)) paint_focus(painter, QRectF(rect()));
         return;
     }
@@ -181,13 +185,15 @@ void RibbonView::paint_captions(QPainter& painter) const {
         QString text;
         if (token.phase == Phase::Prefill) text = tr("PREFILL %1 tokens").arg(count);
         else if (token.phase == Phase::Refeed) text = tr("FED AGAIN %1 tokens").arg(count);
-        else if (view_.facts && view_.facts->phase == Phase::Decode) text = tr("DECODE step %1").arg(view_.facts->index);
+        else if (view_.facts && view_.facts->phase == Phase::Decode)
+            text = tr("DECODE step %1").arg(view_.facts->index);
         else text = tr("DECODE");
         // A caption stays in view while its group is.
         const double x = std::max({left, 0.0, free_from});
         const double room = std::max(right, left + text_width(t.note(), text)) - x;
         if (room < text_width(t.note(), text)) continue;
-        paint_text(painter, QRectF(x, caption_top_, room + 1, text_height(t.note())), Qt::AlignLeft | Qt::AlignVCenter, text, t.note(), t.color(Role::QuietInk));
+        paint_text(painter, QRectF(x, caption_top_, room + 1, text_height(t.note())), Qt::AlignLeft | Qt::AlignVCenter,
+                   text, t.note(), t.color(Role::QuietInk));
         free_from = x + std::min(room, text_width(t.note(), text)) + t.grid();
     }
 }
@@ -200,14 +206,16 @@ void RibbonView::paint_chip(QPainter& painter, int row) const {
     const QRectF chip(layout_.left(row) - offset_, chip_top_, layout_.chip_width(row), chip_height_);
     painter.setRenderHint(QPainter::Antialiasing);
     const bool plain = label.kind == TokenKind::Text;
-    painter.setPen(plain ? QPen(Qt::NoPen) : QPen(t.color(role), 1.4, label.kind == TokenKind::Bytes ? Qt::DashLine : Qt::SolidLine));
+    painter.setPen(plain ? QPen(Qt::NoPen)
+                         : QPen(t.color(role), 1.4, label.kind == TokenKind::Bytes ? Qt::DashLine : Qt::SolidLine));
     painter.setBrush(plain ? QBrush(t.color(role)) : QBrush(QColor::fromRgb(t.shade(role, 0.16f))));
     painter.drawRoundedRect(plain ? chip : chip.adjusted(0.7, 0.7, -0.7, -0.7), 5, 5);
     const QColor ink = plain ? t.ink_on(role) : t.text(role);
     paint_text(painter, chip.adjusted(4, 0, -4, 0), Qt::AlignCenter, label.text, t.body(), ink);
     const SelectionPoint& point = selection_->effective();
     const bool selected = row == point.position || row == point.query;
-    const bool just_written = row >= view_.first_new && row < view_.row_limit && view_.facts && view_.facts->phase == Phase::Decode;
+    const bool just_written =
+        row >= view_.first_new && row < view_.row_limit && view_.facts && view_.facts->phase == Phase::Decode;
     if (selected) paint_ring(painter, chip.adjusted(1, 1, -1, -1), 2.4, 5);
     else if (just_written) paint_ring(painter, chip.adjusted(1, 1, -1, -1), 1.4, 5);
 }
@@ -226,26 +234,34 @@ void RibbonView::paint_bar(QPainter& painter, int row) const {
         return;
     }
     const double height = std::max(1.0, std::round(weight_of(value) * slot.height()));
-    painter.fillRect(QRectF(slot.left(), slot.bottom() - height, slot.width(), height), QColor::fromRgb(t.attention(height > 1 ? 1.0f : 0.45f)));
+    painter.fillRect(QRectF(slot.left(), slot.bottom() - height, slot.width(), height),
+                     QColor::fromRgb(t.attention(height > 1 ? 1.0f : 0.45f)));
 }
 
 void RibbonView::paint_note(QPainter& painter) const {
     if (note_width_ <= 0) return;
     const Theme& t = theme();
-    const QRectF area(width() - kMargin - note_width_, chip_top_ - 2, note_width_, bar_top_ + bar_height_ - chip_top_ + 2);
+    const QRectF area(width() - kMargin - note_width_, chip_top_ - 2, note_width_,
+                      bar_top_ + bar_height_ - chip_top_ + 2);
     QStringList lines{legend()};
     const qsizetype bracket = lines[0].lastIndexOf(QStringLiteral(" ("));
-    if (bracket > 0 && text_width(t.note(), lines[0]) > area.width()) lines = {lines[0].left(bracket), lines[0].mid(bracket + 1)};
+    if (bracket > 0 && text_width(t.note(), lines[0]) > area.width())
+        lines = {lines[0].left(bracket), lines[0].mid(bracket + 1)};
     const int row = selection_->effective().position;
     if (row >= 0 && row < layout_.count()) {
         const TokenRow& token = context_.recording->row(row);
-        lines.prepend(tr("%1 · position %2 · %3").arg(labels_[static_cast<std::size_t>(row)].spoken).arg(token.position).arg(token.generated ? tr("generated") : tr("prompt")));
+        lines.prepend(tr("%1 · position %2 · %3")
+                          .arg(labels_[static_cast<std::size_t>(row)].spoken)
+                          .arg(token.position)
+                          .arg(token.generated ? tr("generated") : tr("prompt")));
     }
-    if (!weights_.empty() && weights_.front() == kNotCaptured) lines.last() = tr("attention of this token was not captured");
+    if (!weights_.empty() && weights_.front() == kNotCaptured)
+        lines.last() = tr("attention of this token was not captured");
     const double height = text_height(t.note()) + 1;
     double y = area.center().y() - height * static_cast<double>(lines.size()) / 2;
     for (const QString& line : lines) {
-        paint_text(painter, QRectF(area.left(), y, area.width(), height), Qt::AlignRight | Qt::AlignVCenter, line, t.note(), t.color(Role::QuietInk));
+        paint_text(painter, QRectF(area.left(), y, area.width(), height), Qt::AlignRight | Qt::AlignVCenter, line,
+                   t.note(), t.color(Role::QuietInk));
         y += height;
     }
 }
@@ -285,7 +301,8 @@ void RibbonView::resizeEvent(QResizeEvent*) {
 
 void RibbonView::wheelEvent(QWheelEvent* event) {
     const QPoint pixels = event->pixelDelta(), angle = event->angleDelta();
-    const double moved = !pixels.isNull() ? (pixels.x() != 0 ? pixels.x() : pixels.y()) : (angle.x() != 0 ? angle.x() : angle.y()) * 0.8;
+    const double moved =
+        !pixels.isNull() ? (pixels.x() != 0 ? pixels.x() : pixels.y()) : (angle.x() != 0 ? angle.x() : angle.y()) * 0.8;
     scroll_to(offset_ - moved);
     following_ = offset_ >= layout_.largest_offset(strip_width_) - 1;
     event->accept();
@@ -312,12 +329,20 @@ bool RibbonView::event(QEvent* event) {
         const auto* help = static_cast<QHelpEvent*>(event);
         const int row = row_at(help->pos());
         const bool caption = help->pos().y() < chip_top_;
-        const QString term = !caption ? QString() : view_.facts && view_.facts->phase == Phase::Decode ? QStringLiteral("decode") : QStringLiteral("prefill");
+        const QString term = !caption                                             ? QString()
+                             : view_.facts && view_.facts->phase == Phase::Decode ? QStringLiteral("decode")
+                                                                                  : QStringLiteral("prefill");
         if (row >= 0) {
             const TokenRow& token = context_.recording->row(row);
-            QToolTip::showText(help->globalPos(), tr("%1 · token id %2 · position %3").arg(labels_[static_cast<std::size_t>(row)].spoken).arg(token.token).arg(token.position), this);
+            QToolTip::showText(help->globalPos(),
+                               tr("%1 · token id %2 · position %3")
+                                   .arg(labels_[static_cast<std::size_t>(row)].spoken)
+                                   .arg(token.token)
+                                   .arg(token.position),
+                               this);
         } else if (!term.isEmpty()) {
-            QToolTip::showText(help->globalPos(), QStringLiteral("%1: %2").arg(glossary_name(term), glossary(term)), this);
+            QToolTip::showText(help->globalPos(), QStringLiteral("%1: %2").arg(glossary_name(term), glossary(term)),
+                               this);
         } else {
             QToolTip::hideText();
         }
