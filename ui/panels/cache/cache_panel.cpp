@@ -51,7 +51,6 @@ public:
             made->setAccessibleName(help);
             made->setProperty("small", true);
             made->setFocusPolicy(Qt::StrongFocus);
-            if (text.size() == 1) made->setFixedWidth(static_cast<int>(26 * theme().type_scale()));
             connect(made, &QToolButton::clicked, this, action);
             row->addWidget(made);
         };
