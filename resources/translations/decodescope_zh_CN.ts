@@ -543,6 +543,10 @@
             <source>%1: not part of this step.</source>
             <translation>%1：不在这一步中。</translation>
         </message>
+        <message>
+            <source>The step in words</source>
+            <translation>用文字说明这一步</translation>
+        </message>
     </context>
     <context>
         <name>HappenedText</name>
@@ -704,6 +708,10 @@
             <source>The formula with its numbers appears with the first step: press Space.</source>
             <translation>第一步之后这里显示公式和数字：按空格。</translation>
         </message>
+        <message>
+            <source>Without a cache there is nothing to draw here.</source>
+            <translation>没有缓存，这里无可绘制。</translation>
+        </message>
     </context>
     <context>
         <name>MemoryText</name>
@@ -750,6 +758,10 @@
         <message>
             <source>activations %1 [measured]: buffers of the largest pass, used again by every step</source>
             <translation>激活 %1 [实测]：最大一遍的缓冲区，每步重复使用</translation>
+        </message>
+        <message>
+            <source>%1 reserved: room for %2 tokens, all of it in use</source>
+            <translation>预留 %1：可容纳 %2 个词元，已全部使用</translation>
         </message>
     </context>
     <context>
@@ -846,10 +858,6 @@
     <context>
         <name>SweepChart</name>
         <message>
-            <source>tokens in the sequence; marks: median, bars: fastest to slowest, lines: fitted power law</source>
-            <translation>序列中的词元数；点：中位数，竖线：最快到最慢，线：拟合幂律</translation>
-        </message>
-        <message>
             <source>ms per token</source>
             <translation>毫秒 / 词元</translation>
         </message>
@@ -861,16 +869,59 @@
             <source>%1: time grows as length^%2 (residual %3) [derived]</source>
             <translation>%1：时间按 长度^%2 增长（残差 %3）[推算]</translation>
         </message>
+        <message>
+            <source>tokens; marks: median, bars: range, lines: fitted</source>
+            <translation>词元数；点：中位数，竖线：范围，线：拟合</translation>
+        </message>
+    </context>
+    <context>
+        <name>TimingChart</name>
+        <message>
+            <source>this run</source>
+            <translation>本次运行</translation>
+        </message>
+        <message>
+            <source>cached</source>
+            <translation>缓存</translation>
+        </message>
+        <message>
+            <source>recompute</source>
+            <translation>重算</translation>
+        </message>
+        <message>
+            <source>tokens in the sequence; points measured (outlined: attention captured too), thin lines expected</source>
+            <translation>序列中的词元数；点为实测（空心：同时采集注意力），细线为预期</translation>
+        </message>
+        <message>
+            <source>tokens in the sequence; points measured, thin lines expected</source>
+            <translation>序列中的词元数；点为实测，细线为预期</translation>
+        </message>
+        <message>
+            <source>seconds</source>
+            <translation>秒</translation>
+        </message>
+        <message>
+            <source>ms per token</source>
+            <translation>毫秒 / 词元</translation>
+        </message>
+        <message>
+            <source> (%1 slower points lie above)</source>
+            <translation>（有 %1 个更慢的点在图外上方）</translation>
+        </message>
+        <message>
+            <source>Step or play: each step adds a point for either lane.</source>
+            <translation>步进或播放：每步为两条线各添一个点。</translation>
+        </message>
+        <message>
+            <source>tokens; points measured, thin lines expected</source>
+            <translation>词元数；点为实测，细线为预期</translation>
+        </message>
     </context>
     <context>
         <name>TimingPanel</name>
         <message>
             <source>measured at chosen lengths</source>
             <translation>在选定长度上测量</translation>
-        </message>
-        <message>
-            <source>ms per token</source>
-            <translation>毫秒 / 词元</translation>
         </message>
         <message>
             <source>Time per token against length</source>
@@ -929,40 +980,16 @@
             <translation>%1 个词元：重算 %2</translation>
         </message>
         <message>
-            <source>this run</source>
-            <translation>本次运行</translation>
-        </message>
-        <message>
-            <source>cached</source>
-            <translation>缓存</translation>
-        </message>
-        <message>
-            <source>tokens in the sequence; points measured, thin lines expected</source>
-            <translation>序列中的词元数；点为实测，细线为预期</translation>
-        </message>
-        <message>
-            <source>seconds</source>
-            <translation>秒</translation>
-        </message>
-        <message>
-            <source>Step or play: each step adds a point for either lane.</source>
-            <translation>步进或播放：每步为两条线各添一个点。</translation>
-        </message>
-        <message>
-            <source>recompute</source>
-            <translation>重算</translation>
-        </message>
-        <message>
             <source>since the first step</source>
             <translation>自第一步起</translation>
         </message>
         <message>
-            <source>both lanes on the same tokens</source>
-            <translation>两路使用同样的词元</translation>
+            <source>live, both lanes</source>
+            <translation>实时，两路</translation>
         </message>
         <message>
-            <source>tokens in the sequence; points measured (outlined: attention captured too), thin lines expected</source>
-            <translation>序列中的词元数；点为实测（空心：同时采集注意力），细线为预期</translation>
+            <source>Speed-up and same answer, in words</source>
+            <translation>加速比与答案是否相同，用文字说明</translation>
         </message>
     </context>
     <context>
@@ -1014,6 +1041,10 @@
         <message>
             <source>same answer: yes up to rounding (%1); %2 times two tokens were equally likely</source>
             <translation>答案相同：在舍入误差内是（%1）；有 %2 次两个词元同样可能</translation>
+        </message>
+        <message>
+            <source>%1 per token; the recompute lane has not been measured yet</source>
+            <translation>每词元 %1；重算一路尚未测量</translation>
         </message>
     </context>
     <context>
@@ -1192,10 +1223,6 @@
             <translation>这里无缓存算一遍约需 %1 秒，因此只在 64、128、256…… 个词元处测量。</translation>
         </message>
         <message>
-            <source>Flat out, the pass without the cache is measured at every %1th token from here on.</source>
-            <translation>全速运行时，从这里起每 %1 个词元测一次无缓存。</translation>
-        </message>
-        <message>
             <source>There is no step to go on from.</source>
             <translation>没有可以继续的步骤。</translation>
         </message>
@@ -1218,6 +1245,10 @@
         <message>
             <source>An unexpected error stopped the work: %1.</source>
             <translation>意外错误中断了工作：%1。</translation>
+        </message>
+        <message>
+            <source>Flat out, the pass without the cache is measured every %1 tokens from here on.</source>
+            <translation>全速运行时，从这里起每 %1 个词元测一次无缓存。</translation>
         </message>
     </context>
     <context>
@@ -1906,20 +1937,16 @@
             <translation>取消</translation>
         </message>
         <message>
-            <source>length</source>
-            <translation>长度</translation>
-        </message>
-        <message>
-            <source> ms</source>
-            <translation> 毫秒</translation>
-        </message>
-        <message>
             <source>speed-up</source>
             <translation>加速比</translation>
         </message>
         <message>
             <source>Cancelled: what was measured before is shown.</source>
             <translation>已取消：显示已测得的结果。</translation>
+        </message>
+        <message>
+            <source>ms at length</source>
+            <translation>各长度毫秒</translation>
         </message>
     </context>
     <context>

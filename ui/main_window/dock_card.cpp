@@ -54,8 +54,7 @@ void CardHeader::fit() {
     facts_->setVisible(!facts_text_.isEmpty() && fixed + metrics.horizontalAdvance(facts_text_) < width());
     const int room = width() - fixed - (facts_->isHidden() ? 0 : metrics.horizontalAdvance(facts_text_));
     const int wanted = metrics.horizontalAdvance(subtitle_text_);
-    subtitle_->setText(room * 5 < wanted * 3 ? QString()
-                                             : metrics.elidedText(subtitle_text_, Qt::ElideRight, room));
+    subtitle_->setText(room * 5 < wanted * 4 ? QString() : metrics.elidedText(subtitle_text_, Qt::ElideRight, room));
     subtitle_->setToolTip(subtitle_text_);
 }
 

@@ -24,8 +24,10 @@ QString window_style() {
     return QStringLiteral(
                "#transport, #panel-ribbon { background: %1; border-bottom: 1px solid %2; }"
                "#transport QPushButton { padding-left: %9px; padding-right: %9px; }"
+               "#transport QComboBox { padding-left: 6px; padding-right: 0px; }"
                "#status-line { background: %1; border-top: 1px solid %2; }"
-               "QLabel[small=\"true\"] { font-size: %6px; }"
+               "QLabel[small=\"true\"], QTableWidget[small=\"true\"], QTableWidget[small=\"true\"] QHeaderView { "
+               "font-size: %6px; }"
                "QToolButton[small=\"true\"] { padding: %3px %4px; min-height: %5px; font-size: %6px; }"
                "QToolButton[small=\"true\"]:focus { padding: %7px %8px; }")
         .arg(t.color(Role::Card).name(), t.color(Role::Line).name())

@@ -93,8 +93,11 @@ void PanelHost::mark(unsigned changes) {
 // been paid for.
 void PanelHost::schedule(bool flood) {
     double period = kPeriodMillis;
-    if (flood) period = std::clamp<double>(kIdlePerBusy * (thread_millis() - present_cpu_millis_), period, kLongestPeriodMillis);
-    const int wait = static_cast<int>(std::clamp<double>(period - static_cast<double>(since_present_.elapsed()), 0, period));
+    if (flood)
+        period =
+            std::clamp<double>(kIdlePerBusy * (thread_millis() - present_cpu_millis_), period, kLongestPeriodMillis);
+    const int wait =
+        static_cast<int>(std::clamp<double>(period - static_cast<double>(since_present_.elapsed()), 0, period));
     if (timer_.isActive() && timer_.remainingTime() <= wait) return;
     timer_.start(wait);
 }

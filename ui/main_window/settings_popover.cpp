@@ -45,6 +45,7 @@ QSpinBox* whole_box(QWidget* parent, int least, int most, const QString& words_f
 }
 
 void name_row(QFormLayout* form, const QString& label, QWidget* field, const QString& term) {
+    form->setHorizontalSpacing(theme().grid() * 2);
     form->addRow(label, field);
     field->setAccessibleName(QString(label).remove(QLatin1Char('&')));
     if (!term.isEmpty() && !glossary(term).isEmpty()) explain(field, term);
@@ -77,6 +78,7 @@ SettingsPopover::SettingsPopover(SessionController* session, SettingsDesk* desk,
     left->addStretch(1);
     columns->addLayout(left);
     columns->addWidget(build_run());
+    columns->setSpacing(theme().grid() * 2);
     layout->addLayout(columns);
     auto* buttons = new QHBoxLayout;
     auto* close = new QPushButton(tr("Close"), this);

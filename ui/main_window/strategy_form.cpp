@@ -5,10 +5,12 @@
 #include <QFormLayout>
 #include <QLabel>
 #include <QSpinBox>
+#include <QVBoxLayout>
 #include <algorithm>
 #include <limits>
 
 #include "ui/viewmodels/engine_words.h"
+#include "ui/widgets/theme.h"
 
 namespace decodescope {
 
@@ -16,12 +18,13 @@ namespace {
 constexpr std::int64_t kMost = std::numeric_limits<int>::max();
 }
 
-StrategyForm::StrategyForm(QWidget* parent)
-    : QWidget(parent), form_(new QFormLayout(this)), explanation_(new QLabel(this)) {
-    form_->setContentsMargins(0, 0, 0, 0);
+StrategyForm::StrategyForm(QWidget* parent) : QWidget(parent), form_(new QFormLayout), explanation_(new QLabel(this)) {
+    auto* layout = new QVBoxLayout(this);
+    layout->setContentsMargins(0, 0, 0, 0);
     explanation_->setProperty("note", true);
     explanation_->setWordWrap(true);
-    form_->addRow(explanation_);
+    layout->addWidget(explanation_);
+    layout->addLayout(form_);
 }
 
 void StrategyForm::set_spec(const CacheSpec& spec) {
@@ -41,9 +44,11 @@ CacheSpec StrategyForm::spec() const {
 
 void StrategyForm::build(const StrategyDescriptor& strategy) {
     id_ = strategy.id;
-    while (form_->rowCount() > 1) form_->removeRow(1);
+    while (form_->rowCount() > 0) form_->removeRow(0);
     rows_.clear();
     explanation_->setText(translated(strategy.explanation));
+    explanation_->setFixedWidth(theme().grid() * 34);
+    explanation_->setFixedHeight(explanation_->heightForWidth(theme().grid() * 34));
     for (const ParameterDescriptor& parameter : strategy.parameters) rows_.push_back(make_row(parameter));
 }
 

@@ -112,7 +112,6 @@ QComboBox* TransportBar::add_choice(QHBoxLayout& row, const QString& title, cons
     box->setMinimumContentsLength(6);
     box->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Fixed);
     note->setBuddy(box);
-    notes_.push_back(note);
     widths_.emplace_back(box, units);
     column->addWidget(note);
     column->addWidget(box);
@@ -150,14 +149,13 @@ void TransportBar::build_transport(QHBoxLayout& row) {
                        &SessionController::step_forward);
     end_ = add_button(row, tr("▶▶ End"), tr("Run to the end"), tr("Run to the end as fast as it goes (End)"),
                       &SessionController::run_to_end);
-    auto* note = new QLabel(tr("speed"), this);
-    note->setProperty("note", true);
-    notes_.push_back(note);
+    speed_note_ = new QLabel(tr("speed"), this);
+    speed_note_->setProperty("note", true);
     speed_ = new SpeedSlider(this);
     speed_->set_tokens_per_second(session_->tokens_per_second());
-    note->setBuddy(speed_);
+    speed_note_->setBuddy(speed_);
     connect(speed_, &SpeedSlider::speed_changed, session_, &SessionController::set_tokens_per_second);
-    row.addWidget(note);
+    row.addWidget(speed_note_);
     row.addWidget(speed_);
 }
 
@@ -192,8 +190,14 @@ void TransportBar::apply_theme() {
         box->setMaximumWidth(grid * units);
     }
     speed_->setMinimumWidth(grid * 7);
-    speed_->setMaximumWidth(grid * 15);
+    speed_->setMaximumWidth(grid * 12);
     race_->updateGeometry();
+}
+
+// The names of what runs matter more than the word beside the slider, which the slider says itself on hover.
+void TransportBar::resizeEvent(QResizeEvent* event) {
+    QWidget::resizeEvent(event);
+    speed_note_->setVisible(width() >= theme().grid() * 172);
 }
 
 void TransportBar::fill_models() {

@@ -32,6 +32,9 @@ Q_SIGNALS:
     void own_text_requested();
     void other_model_requested();
 
+protected:
+    void resizeEvent(QResizeEvent* event) override;
+
 private:
     QComboBox* add_choice(QHBoxLayout& row, const QString& title, const QString& help, int units);
     QPushButton* add_button(QHBoxLayout& row, const QString& text, const QString& name, const QString& help,
@@ -53,7 +56,7 @@ private:
     ToggleSwitch* race_ = nullptr;
     QPushButton* settings_ = nullptr;
     QToolButton* menu_ = nullptr;
-    std::vector<QLabel*> notes_;
+    QLabel* speed_note_ = nullptr;
     std::vector<std::pair<QComboBox*, int>> widths_;
 };
 

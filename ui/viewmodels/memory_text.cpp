@@ -30,6 +30,10 @@ QString gap_words(const LedgerLine& line) {
 QString capacity_words(const KvFacts& kv) {
     if (kv.capacity_tokens <= 0) return {};
     const std::int64_t empty = std::max<std::int64_t>(0, kv.capacity_tokens - kv.tokens_stored);
+    if (empty == 0)
+        return Text::tr("%1 reserved: room for %2 tokens, all of it in use")
+            .arg(format_bytes_exact(kv.reserved_bytes))
+            .arg(kv.capacity_tokens);
     return Text::tr("%1 reserved: room for %2 tokens, %3 of them empty so far")
         .arg(format_bytes_exact(kv.reserved_bytes))
         .arg(kv.capacity_tokens)

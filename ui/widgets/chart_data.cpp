@@ -50,9 +50,11 @@ AxisRange x_range(const ChartSpec& spec) {
             if (drawable(s.y[i], spec.log_y)) extent.add(s.x[i], spec.log_x);
     if (spec.log_x) return log_range(extent);
     if (extent.empty()) return {0, 1};
-    const double lower = extent.lower >= 0 ? 0.0 : extent.lower;
-    if (extent.upper - lower <= std::abs(extent.upper) * 1e-12) return {lower - 1, extent.upper + 1};
-    return {lower, extent.upper + (extent.upper - lower) * 0.015};
+    // From zero on, unless a third of the axis and more would be empty.
+    const bool from_zero = extent.lower >= 0 && extent.lower < extent.upper / 3;
+    if (extent.upper - extent.lower <= std::abs(extent.upper) * 1e-12) return {extent.lower - 1, extent.upper + 1};
+    const double room = (extent.upper - (from_zero ? 0.0 : extent.lower)) * 0.03;  // for the marks at the ends
+    return {from_zero ? 0.0 : extent.lower - room, extent.upper + room};
 }
 
 AxisRange y_range(const ChartSpec& spec) {
@@ -130,14 +132,20 @@ std::vector<int> thin_out_marks(const ChartSeries& series, const AxisRange& x, c
     std::vector<int> indices;
     const int count = static_cast<int>(std::min(series.x.size(), series.y.size()));
     std::unordered_set<std::int64_t> taken;
+    double last_x = -std::numeric_limits<double>::infinity(), last_y = last_x;
     for (int i = 0; i < count; ++i) {
         if (!drawable(series.x[i], log_x) || !drawable(series.y[i], log_y)) continue;
-        const double fx = std::clamp(fraction(series.x[i], x, log_x), -1.0, 2.0);
-        const double fy = std::clamp(fraction(series.y[i], y, log_y), -1.0, 2.0);
-        const auto cell_x = static_cast<std::int64_t>(std::floor(fx * columns / spacing));
-        const auto cell_y = static_cast<std::int64_t>(std::floor(fy * rows / spacing));
-        const bool is_new = taken.insert((cell_x << 32) ^ (cell_y & 0xFFFFFFFF)).second;
-        if (is_new || i + 1 == count) indices.push_back(i);
+        const double px = std::clamp(fraction(series.x[i], x, log_x), -1.0, 2.0) * columns;
+        const double py = std::clamp(fraction(series.y[i], y, log_y), -1.0, 2.0) * rows;
+        const bool near = std::abs(px - last_x) < spacing && std::abs(py - last_y) < spacing;
+        if (near && i + 1 < count) continue;
+        // A series that jumps up and down comes back to where there is a mark already.
+        const auto cell_x = static_cast<std::int64_t>(std::floor(px * 2 / spacing));
+        const auto cell_y = static_cast<std::int64_t>(std::floor(py * 2 / spacing));
+        if (!taken.insert((cell_x << 32) ^ (cell_y & 0xFFFFFFFF)).second) continue;
+        last_x = px;
+        last_y = py;
+        indices.push_back(i);
     }
     return indices;
 }

@@ -27,6 +27,7 @@ struct ChartSeries {
 
 struct ChartSpec {
     QString x_title, y_title;
+    QString x_title_short;  // where x_title does not fit; empty: x_title is cut
     bool log_x = false, log_y = false;
     std::vector<ChartSeries> series;
     double marker_x = std::numeric_limits<double>::quiet_NaN();  // where the viewed step is
@@ -52,7 +53,8 @@ AxisRange y_range(const ChartSpec& spec);
 // between drawable points are kept as one index of a point that is not drawable.
 std::vector<int> thin_out(const ChartSeries& series, const AxisRange& range, bool log_x, bool log_y, int columns);
 
-// Indices of marks: like thin_out, with at most one mark per `spacing` columns and value rows of the same size.
+// Indices of marks: those nearer than `spacing` pixels to the mark before are left out, and those that come back to a
+// place with a mark.
 std::vector<int> thin_out_marks(const ChartSeries& series, const AxisRange& x, const AxisRange& y, bool log_x,
                                 bool log_y, int columns, int rows, double spacing);
 

@@ -81,10 +81,13 @@ struct ChartPlotter::Private {
         const int points = fill(spec, width, height);
         QCPPainter painter(&device);
         if (target == Target::Drawing) painter.setMode(QCPPainter::pmVectorized);
+        if (points == 0) {  // axes without data would say nothing
+            draw_empty(painter, spec, QRectF(0, 0, width, height));
+            return points;
+        }
         plot_.toPainter(&painter, width, height);
         draw_titles(painter, spec, width, height);
         draw_labels(painter, spec);
-        if (points == 0) draw_empty(painter, spec);
         return points;
     }
 
@@ -132,7 +135,7 @@ struct ChartPlotter::Private {
         double label_width = 0;
         for (const ChartSeries& s : spec.series)
             if (!s.label.isEmpty()) label_width = std::max(label_width, metrics.horizontalAdvance(s.label) + 12);
-        const double strip = QFontMetricsF(theme().note()).height() + 6;
+        const double strip = QFontMetricsF(theme().note()).height() + 10;
         label_width = std::min(label_width, width * 0.45);
         plot_.axisRect()->setMargins(
             QMargins(0, static_cast<int>(strip), static_cast<int>(std::max(label_width, 10.0)), 0));
@@ -229,7 +232,8 @@ struct ChartPlotter::Private {
         painter.setFont(theme().note());
         painter.setPen(theme().color(Role::QuietInk));
         painter.drawText(QPointF(0, metrics.ascent() + 1), spec.y_title);
-        const QString title = metrics.elidedText(spec.x_title, Qt::ElideRight, width);
+        const bool fits = metrics.horizontalAdvance(spec.x_title) <= width || spec.x_title_short.isEmpty();
+        const QString title = metrics.elidedText(fits ? spec.x_title : spec.x_title_short, Qt::ElideRight, width);
         const double wide = metrics.horizontalAdvance(title);
         const double left = std::clamp(area().center().x() - wide / 2, 0.0, std::max(0.0, width - wide));
         painter.drawText(QPointF(left, height - metrics.descent() - 1), title);
@@ -276,10 +280,10 @@ struct ChartPlotter::Private {
         }
     }
 
-    void draw_empty(QCPPainter& painter, const ChartSpec& spec) {
+    void draw_empty(QCPPainter& painter, const ChartSpec& spec, const QRectF& rect) {
         painter.setFont(theme().body());
         painter.setPen(theme().color(Role::QuietInk));
-        painter.drawText(area().adjusted(8, 8, -8, -8), Qt::AlignCenter | Qt::TextWordWrap, spec.empty_text);
+        painter.drawText(rect.adjusted(8, 8, -8, -8), Qt::AlignCenter | Qt::TextWordWrap, spec.empty_text);
     }
 
     mutable QCustomPlot plot_;

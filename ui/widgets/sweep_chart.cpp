@@ -32,7 +32,7 @@ ChartSeries fitted(const PowerLawFit& fit, const ChartSeries& measured) {
 
 ChartSpec sweep_chart(const SweepResult& result, bool log_axes) {
     ChartSpec spec;
-    spec.x_title = Text::tr("tokens in the sequence; marks: median, bars: fastest to slowest, lines: fitted power law");
+    spec.x_title = Text::tr("tokens; marks: median, bars: range, lines: fitted");
     spec.y_title = Text::tr("ms per token");
     spec.log_x = spec.log_y = log_axes;
     bool several_formats = false;
@@ -64,7 +64,7 @@ ChartSpec sweep_chart(const SweepResult& result, bool log_axes) {
     const std::size_t measured = spec.series.size();
     for (std::size_t i = 0; i < measured; ++i) {
         ChartSeries& series = spec.series[i];
-        series.label = QStringLiteral("%1 %2 ms").arg(names[i], QString::number(series.y.back(), 'g', 3));
+        series.label = names[i];
         // Caches share the colour of their role; the second one has outlined marks.
         if (series.role == Role::Cached && cached++ % 2 == 1) series.hollow.assign(series.y.size(), true);
         for (const auto& fit : result.fits)

@@ -72,7 +72,8 @@ public:
             bars_->set_bars({}, QString());
             return;
         }
-        sentences_->setText(happened_sentences(*context_.recording, context_.step).join(QStringLiteral("\n")));
+        lines_ = happened_sentences(*context_.recording, context_.step);
+        fit_sentences();
         if (walk_.empty()) moment_->setText(tr("Stages of the step: choose one, or watch them in slow motion."));
         bars_->set_bars(bars(*step), tr("Probabilities were not recorded for this step."));
         if (changes & ThemeChanged) chips_->update();
@@ -104,7 +105,29 @@ public:
         return {item};
     }
 
+protected:
+    void resizeEvent(QResizeEvent* event) override {
+        Panel::resizeEvent(event);
+        fit_sentences();
+    }
+
 private:
+    // As many sentences as leave room for the stages and two bars; the last ones drop out first.
+    void fit_sentences() {
+        if (facts() == nullptr) return;
+        const int below = chips_->sizeHint().height() + QFontMetrics(theme().note()).height() + theme().grid() * 6;
+        QStringList shown = lines_;
+        constexpr int kLeast = 2;
+        const QFontMetrics metrics(theme().body());
+        const auto height = [&] {
+            return metrics.boundingRect(QRect(0, 0, width(), 10000), Qt::TextWordWrap, shown.join(QStringLiteral("\n")))
+                .height();
+        };
+        while (shown.size() > kLeast && height() + below > this->height()) shown.removeLast();
+        sentences_->setText(shown.join(QStringLiteral("\n")));
+        sentences_->setToolTip(shown.size() < lines_.size() ? lines_.join(QStringLiteral("\n")) : QString());
+    }
+
     std::shared_ptr<const StepFacts> facts() const {
         if (!context_.recording || context_.step < 0 || context_.step >= context_.recording->step_count())
             return nullptr;
@@ -178,6 +201,7 @@ private:
     ProbabilityBars* bars_ = nullptr;
     QToolButton* slow_ = nullptr;
     QTimer timer_;
+    QStringList lines_;
     std::vector<WalkMoment> walk_;
     int at_ = -1;
 };

@@ -31,7 +31,7 @@ public:
         chart_->setAccessibleName(tr("Bytes by purpose over the run"));
         words_ = new QLabel;
         words_->setWordWrap(true);
-    words_->setProperty("small", true);
+        words_->setProperty("small", true);
         words_->setAlignment(Qt::AlignTop | Qt::AlignLeft);
         words_->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
         words_->setAccessibleName(tr("Formula and counted bytes"));
@@ -54,8 +54,10 @@ public:
         context_ = context;
         model_.update(context.recording.get());
         if (changes & NewRecording) chosen_ = false;
-        if (!chosen_)
-            (model_.cache_share() < kSmallShare && model_.size() > 0 ? cache_only_ : everything_)->setChecked(true);
+        if (!chosen_) {
+            const double share = model_.cache_share();
+            (share > 0 && share < kSmallShare ? cache_only_ : everything_)->setChecked(true);
+        }
         if (changes & ThemeChanged) chart_->theme_changed();
         ChartSpec next = spec(cache_only_->isChecked());
         if (context.recording && context.step >= 0 && context.step + 1 < context.recording->step_count()) {
@@ -113,7 +115,8 @@ private:
     ChartSpec spec(bool cache_only) const {
         ChartSpec spec;
         spec.x_title = tr("tokens in the sequence");
-        spec.empty_text = tr("Step or play: memory by purpose appears here.");
+        spec.empty_text = model_.size() > 0 ? tr("Without a cache there is nothing to draw here.")
+                                            : tr("Step or play: memory by purpose appears here.");
         std::vector<double> base(model_.size(), 0.0);
         double largest = 0;
         for (std::size_t i = 0; i < model_.size(); ++i) {

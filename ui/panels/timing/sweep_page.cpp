@@ -56,10 +56,20 @@ SweepPage::SweepPage(SessionController* session, QWidget* parent) : QWidget(pare
     table_->setShowGrid(false);
     table_->verticalHeader()->hide();
     table_->setSelectionBehavior(QAbstractItemView::SelectRows);
+    table_->setProperty("small", true);
+    table_->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+    table_->horizontalHeader()->setStretchLastSection(true);
+    table_->horizontalHeader()->setMinimumSectionSize(16);
+    table_->horizontalHeader()->setDefaultAlignment(Qt::AlignRight | Qt::AlignVCenter);
+    table_->setFrameShape(QFrame::NoFrame);
+    note_ = new QLabel(this);
+    note_->setProperty("note", true);
+    note_->setWordWrap(true);
     auto* row = new QHBoxLayout;
-    row->addWidget(chart_, 3);
-    row->addWidget(table_, 2);
+    row->addWidget(chart_, 1);
+    row->addWidget(table_, 1);
     layout->addLayout(row, 1);
+    layout->addWidget(note_);
     connect(session_, &SessionController::progress, this, &SweepPage::on_progress);
 }
 
@@ -71,13 +81,6 @@ void SweepPage::build_form(QVBoxLayout& layout) {
     label->setBuddy(lengths_);
     form->addWidget(label);
     form->addWidget(lengths_, 1);
-    for (const StrategyDescriptor& strategy : strategy_catalogue()) {
-        auto* box = new QCheckBox(QString::fromStdString(strategy.id), this);
-        box->setToolTip(translated(strategy.explanation));
-        box->setChecked(!strategy.lossy && (strategy.id == "recompute" || strategy.id == "preallocated"));
-        caches_.emplace_back(strategy.id, box);
-        form->addWidget(box);
-    }
     repeats_ = new QSpinBox(this);
     repeats_->setRange(1, 99);
     repeats_->setValue(5);
@@ -88,17 +91,21 @@ void SweepPage::build_form(QVBoxLayout& layout) {
     connect(start_, &QPushButton::clicked, this, &SweepPage::start_or_cancel);
     form->addWidget(start_);
     layout.addLayout(form);
-    auto* line = new QHBoxLayout;
+    auto* choices = new QHBoxLayout;
+    for (const StrategyDescriptor& strategy : strategy_catalogue()) {
+        auto* box = new QCheckBox(QString::fromStdString(strategy.id), this);
+        box->setToolTip(translated(strategy.explanation));
+        box->setChecked(strategy.id == "recompute" || strategy.id == "preallocated");
+        caches_.emplace_back(strategy.id, box);
+        choices->addWidget(box);
+    }
     progress_ = new QProgressBar(this);
     progress_->setTextVisible(false);
     progress_->setAccessibleName(tr("Progress of the sweep"));
     progress_->hide();
-    note_ = new QLabel(this);
-    note_->setProperty("note", true);
-    note_->setWordWrap(true);
-    line->addWidget(progress_, 1);
-    line->addWidget(note_, 2);
-    layout.addLayout(line);
+    choices->addStretch(1);
+    choices->addWidget(progress_, 2);
+    layout.addLayout(choices);
 }
 
 Result<SweepRequest> SweepPage::request() const {
@@ -172,9 +179,10 @@ void SweepPage::show_result(bool log_axes) {
     table_->clear();
     table_->setRowCount(static_cast<int>(lengths.size()));
     table_->setColumnCount(static_cast<int>(lanes.size()) + 2);
-    QStringList titles{tr("length")};
-    for (const auto& lane : lanes) titles << QString::fromStdString(lane) + tr(" ms");
-    table_->setHorizontalHeaderLabels(titles << tr("speed-up"));
+    QStringList titles{tr("ms at length")};
+    for (const auto& lane : lanes) titles << QString::fromStdString(lane);
+    titles << tr("speed-up");
+    table_->setHorizontalHeaderLabels(titles);
     const auto put = [&](int row, int column, const QString& text) {
         auto* item = new QTableWidgetItem(text);
         item->setTextAlignment(Qt::AlignRight | Qt::AlignVCenter);
@@ -190,14 +198,27 @@ void SweepPage::show_result(bool log_axes) {
         for (const SpeedUp& speedup : result->speedup)
             if (speedup.length == length)
                 put(r, table_->columnCount() - 1,
-                    QStringLiteral("%1x (%2-%3)")
+                    QStringLiteral("%1x (%2–%3)")
                         .arg(number(speedup.value), number(speedup.low), number(speedup.high)));
     }
-    table_->resizeColumnsToContents();
+    table_->verticalHeader()->setDefaultSectionSize(QFontMetrics(theme().note()).height() + 6);
+    fit_columns(titles);
     if (session_->state() != SessionState::Measuring) {
         QStringList lines = sweep_fit_lines(*result);
         if (result->cancelled) lines.prepend(tr("Cancelled: what was measured before is shown."));
         note_->setText(lines.join(QStringLiteral("\n")));
+    }
+}
+
+// As wide as its words and no wider: four columns have to fit beside the chart.
+void SweepPage::fit_columns(const QStringList& titles) {
+    const QFontMetrics metrics(theme().note());
+    for (int c = 0; c < table_->columnCount(); ++c) {
+        int width = metrics.horizontalAdvance(titles[c]);
+        for (int r = 0; r < table_->rowCount(); ++r)
+            if (const QTableWidgetItem* item = table_->item(r, c); item != nullptr)
+                width = std::max(width, metrics.horizontalAdvance(item->text()));
+        table_->setColumnWidth(c, width + theme().grid() * 5 / 2);
     }
 }
 

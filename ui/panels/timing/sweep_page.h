@@ -31,6 +31,7 @@ private:
     void build_form(QVBoxLayout& layout);
     void show_state();
     void show_result(bool log_axes);
+    void fit_columns(const QStringList& titles);
     void start_or_cancel();
     void on_progress(const QString& what, qint64 done, qint64 total);
 

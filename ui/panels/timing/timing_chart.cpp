@@ -97,6 +97,7 @@ ChartSpec timing_chart(const TimingModel& model, const TimingSummary& now, bool 
         marked ? Text::tr(
                      "tokens in the sequence; points measured (outlined: attention captured too), thin lines expected")
                : Text::tr("tokens in the sequence; points measured, thin lines expected");
+    spec.x_title_short = Text::tr("tokens; points measured, thin lines expected");
     spec.y_title = cumulated ? Text::tr("seconds") : Text::tr("ms per token");
     if (builder.left_out() > 0) spec.y_title += Text::tr(" (%1 slower points lie above)").arg(builder.left_out());
     spec.empty_text = Text::tr("Step or play: each step adds a point for either lane.");

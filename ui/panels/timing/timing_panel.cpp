@@ -44,6 +44,8 @@ public:
 
     void present(const PanelContext& context, unsigned changes) override {
         context_ = context;
+        sweep_button_->setVisible(!context.presentation || showing_sweep());
+        export_button_->setVisible(!context.presentation);
         if (showing_sweep()) {
             sweep_->present(changes, log_->isChecked());
             return;
@@ -113,7 +115,7 @@ private:
                                  tr("Time since the first step: here recompute turns quadratic and worse"), true);
         log_ = make_button(tools, tr("log"), tr("Logarithmic axes: a power of the length is a straight line"), true);
         sweep_button_ = make_button(tools, tr("Sweep…"), tr("Measure chosen lengths and caches with repeats"), true);
-        auto* export_button = make_button(tools, tr("Export"), tr("Save this chart or its data"), false);
+        export_button_ = make_button(tools, tr("Export"), tr("Save this chart or its data"), false);
         auto* group = new QButtonGroup(tools);
         group->addButton(per_token_);
         group->addButton(cumulated_);
@@ -129,7 +131,7 @@ private:
         });
         connect(log_, &QToolButton::clicked, this, again);
         connect(sweep_button_, &QToolButton::clicked, this, again);
-        connect(export_button, &QToolButton::clicked, this, [this] {
+        connect(export_button_, &QToolButton::clicked, this, [this] {
             Q_EMIT export_requested(showing_sweep()           ? QStringLiteral("timing-sweep")
                                     : cumulated_->isChecked() ? QStringLiteral("timing-cumulated")
                                                               : QStringLiteral("timing-per-token"));
@@ -216,7 +218,8 @@ private:
     SameLight* light_ = nullptr;
     SweepPage* sweep_ = nullptr;
     QWidget* tools_ = nullptr;
-    QToolButton *per_token_ = nullptr, *cumulated_ = nullptr, *log_ = nullptr, *sweep_button_ = nullptr;
+    QToolButton *per_token_ = nullptr, *cumulated_ = nullptr, *log_ = nullptr, *sweep_button_ = nullptr,
+                *export_button_ = nullptr;
 };
 
 }  // namespace
