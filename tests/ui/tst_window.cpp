@@ -163,6 +163,22 @@ private Q_SLOTS:
                  qPrintable(QString::number(f.window()->host()->presented() - before)));
     }
 
+    // The pointer moves far more often than the screen is drawn: a thousand changes at once are one round of presenting.
+    void changes_at_once_are_one_round() {
+        WindowFixture f;
+        QVERIFY(f.start());
+        QTest::qWait(100);
+        const qint64 before = f.window()->host()->presented();
+        SelectionPoint point;
+        for (int i = 0; i < 1000; ++i) {
+            point.position = i % 5;
+            f.shell->selection()->hover(point);
+        }
+        QCOMPARE(f.window()->host()->presented(), before);
+        QVERIFY(f.wait([&] { return f.window()->host()->presented() > before; }));
+        QVERIFY(f.window()->host()->presented() - before <= static_cast<qint64>(f.window()->host()->entries().size()));
+    }
+
     void presentation_toggles() {
         WindowFixture f;
         QVERIFY(f.start());

@@ -213,13 +213,16 @@ void SweepPage::show_result(bool log_axes) {
 // As wide as its words and no wider: four columns have to fit beside the chart.
 void SweepPage::fit_columns(const QStringList& titles) {
     const QFontMetrics metrics(theme().note());
+    int total = theme().grid() * 2;  // the scroll bar
     for (int c = 0; c < table_->columnCount(); ++c) {
         int width = metrics.horizontalAdvance(titles[c]);
         for (int r = 0; r < table_->rowCount(); ++r)
             if (const QTableWidgetItem* item = table_->item(r, c); item != nullptr)
                 width = std::max(width, metrics.horizontalAdvance(item->text()));
         table_->setColumnWidth(c, width + theme().grid() * 5 / 2);
+        total += table_->columnWidth(c);
     }
+    table_->setMinimumWidth(std::min(total, this->width() * 3 / 5));
 }
 
 std::vector<ExportItem> SweepPage::exports() {
