@@ -873,6 +873,10 @@
             <source>tokens; marks: median, bars: range, lines: fitted</source>
             <translation>词元数；点：中位数，竖线：范围，线：拟合</translation>
         </message>
+        <message>
+            <source>ms per token, median of %1</source>
+            <translation>毫秒 / 词元，%1 次的中位数</translation>
+        </message>
     </context>
     <context>
         <name>TimingChart</name>
@@ -1945,8 +1949,8 @@
             <translation>已取消：显示已测得的结果。</translation>
         </message>
         <message>
-            <source>ms at length</source>
-            <translation>各长度毫秒</translation>
+            <source>length</source>
+            <translation>长度</translation>
         </message>
     </context>
     <context>

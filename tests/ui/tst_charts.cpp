@@ -24,6 +24,8 @@ ChartSpec one_series(std::vector<double> x, std::vector<double> y, bool log) {
     series.x = std::move(x);
     series.y = std::move(y);
     spec.series.push_back(series);
+    spec.x_title = QStringLiteral("LENGTH IN TOKENS");
+    spec.y_title = QStringLiteral("MILLISECONDS");
     spec.empty_text = QStringLiteral("nothing yet");
     return spec;
 }
@@ -34,6 +36,8 @@ int coloured_pixels(const QImage& image, const QColor& color) {
         for (int x = 0; x < image.width(); ++x) count += image.pixelColor(x, y) == color;
     return count;
 }
+
+int marked_pixels(const QImage& image) { return image.width() * image.height() - coloured_pixels(image, Qt::white); }
 
 QImage drawn(ChartView& view, const QSize& size, double scale = 1) {
     QImage image(size * scale, QImage::Format_RGB32);
@@ -152,6 +156,12 @@ private Q_SLOTS:
         for (const QSize& size : {QSize(200, 120), QSize(1600, 1000)}) {
             const QImage image = drawn(view, size);
             QVERIFY(coloured_pixels(image, theme().color(Role::Cached)) > 10);
+            // The label at the end of the line and the titles of the axes are part of the picture.
+            const int label = 40;
+            QVERIFY(coloured_pixels(image.copy(image.width() - label, 0, label, image.height()),
+                                    theme().text(Role::Cached)) > 5);
+            QVERIFY(marked_pixels(image.copy(0, 0, image.width() / 2, 14)) > 20);
+            QVERIFY(marked_pixels(image.copy(0, image.height() - 12, image.width(), 12)) > 20);
         }
     }
 

@@ -40,12 +40,16 @@ void draw_page(QPainter& painter, const QSizeF& size, const ExportItem& item, co
     painter.fillRect(QRectF(QPointF(0, 0), size), theme().color(Role::Card));
     QRectF area = QRectF(QPointF(0, 0), size).adjusted(kMargin, kMargin * 0.75, -kMargin, -kMargin * 0.75);
     const double title = text_height(theme().title()) + 6;
-    const double note = facts_line.isEmpty() ? 0 : text_height(theme().note()) + 6;
+    // The facts take as many lines as they need.
+    constexpr int kFactFlags = Qt::AlignLeft | Qt::AlignBottom | Qt::TextWordWrap;
+    const QFontMetricsF metrics(theme().note());
+    const double facts = metrics.boundingRect(QRectF(0, 0, area.width(), 1000), kFactFlags, facts_line).height();
+    const double note = facts_line.isEmpty() ? 0 : facts + 6;
     paint_text(painter, QRectF(area.left(), area.top(), area.width(), title), Qt::AlignLeft | Qt::AlignTop, item.title,
                theme().title(), theme().color(Role::Ink));
-    if (note > 0)
-        paint_text(painter, QRectF(area.left(), area.bottom() - note, area.width(), note),
-                   Qt::AlignLeft | Qt::AlignBottom, facts_line, theme().note(), theme().color(Role::QuietInk));
+    painter.setFont(theme().note());
+    painter.setPen(theme().color(Role::QuietInk));
+    painter.drawText(QRectF(area.left(), area.bottom() - note, area.width(), note), kFactFlags, facts_line);
     item.paint(painter, area.adjusted(0, title, 0, -note));
 }
 

@@ -275,8 +275,9 @@ struct ChartPlotter::Private {
         painter.setFont(label_font());
         for (std::size_t i = 0; i < shown.size(); ++i) {
             painter.setPen(label_color(shown[i].series->role));
+            const double room = plot_.axisRect()->margins().right() - 8;
             painter.drawText(QPointF(rect.right() + 8, centres[i] + (metrics.ascent() - metrics.descent()) / 2),
-                             shown[i].series->label);
+                             metrics.elidedText(shown[i].series->label, Qt::ElideRight, room));
         }
     }
 

@@ -39,7 +39,7 @@ public:
         }
         if (dirty & DirtyCompositionMode) target_.setCompositionMode(state.compositionMode());
         if (dirty & DirtyOpacity) target_.setOpacity(state.opacity());
-        if (dirty & (DirtyClipPath | DirtyClipRegion | DirtyClipEnabled)) update_clip(state);
+        if (dirty & (DirtyClipPath | DirtyClipRegion | DirtyClipEnabled)) update_clip();
     }
 
     void drawRects(const QRectF* rects, int count) override { target_.drawRects(rects, count); }
@@ -75,12 +75,12 @@ public:
     }
 
 private:
-    void update_clip(const QPaintEngineState& state) {
+    void update_clip() {
         const QTransform now = target_.transform();
         target_.setTransform(base_);
         if (clip_.isEmpty()) target_.setClipping(false);
         else target_.setClipPath(clip_);
-        if (state.isClipEnabled()) {
+        if (painter()->hasClipping()) {  // a state without any clip counts as enabled too
             // The painter's clip path is in logical coordinates of its present transform.
             target_.setTransform(now);
             const QPainterPath path = painter()->clipPath();

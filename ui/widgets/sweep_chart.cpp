@@ -33,7 +33,8 @@ ChartSeries fitted(const PowerLawFit& fit, const ChartSeries& measured) {
 ChartSpec sweep_chart(const SweepResult& result, bool log_axes) {
     ChartSpec spec;
     spec.x_title = Text::tr("tokens; marks: median, bars: range, lines: fitted");
-    spec.y_title = Text::tr("ms per token");
+    const int repeats = result.rows.empty() ? 0 : result.rows.front().repeats;
+    spec.y_title = repeats > 1 ? Text::tr("ms per token, median of %1").arg(repeats) : Text::tr("ms per token");
     spec.log_x = spec.log_y = log_axes;
     bool several_formats = false;
     for (const SweepRow& row : result.rows)

@@ -179,7 +179,7 @@ void SweepPage::show_result(bool log_axes) {
     table_->clear();
     table_->setRowCount(static_cast<int>(lengths.size()));
     table_->setColumnCount(static_cast<int>(lanes.size()) + 2);
-    QStringList titles{tr("ms at length")};
+    QStringList titles{tr("length")};
     for (const auto& lane : lanes) titles << QString::fromStdString(lane);
     titles << tr("speed-up");
     table_->setHorizontalHeaderLabels(titles);
@@ -195,11 +195,14 @@ void SweepPage::show_result(bool log_axes) {
         for (std::size_t c = 0; c < lanes.size(); ++c)
             if (const auto cell = cells.find({length, lanes[c]}); cell != cells.end())
                 put(r, static_cast<int>(c) + 1, number(cell->second->median_ms));
-        for (const SpeedUp& speedup : result->speedup)
-            if (speedup.length == length)
-                put(r, table_->columnCount() - 1,
-                    QStringLiteral("%1x (%2–%3)")
-                        .arg(number(speedup.value), number(speedup.low), number(speedup.high)));
+        for (const SpeedUp& speedup : result->speedup) {
+            if (speedup.length != length) continue;
+            const QString spread =
+                QStringLiteral("%1x (%2–%3)").arg(number(speedup.value), number(speedup.low), number(speedup.high));
+            const int last = table_->columnCount() - 1;
+            put(r, last, width() < theme().grid() * 90 ? number(speedup.value) + QLatin1Char('x') : spread);
+            table_->item(r, last)->setToolTip(spread);
+        }
     }
     table_->verticalHeader()->setDefaultSectionSize(QFontMetrics(theme().note()).height() + 6);
     fit_columns(titles);
@@ -219,7 +222,7 @@ void SweepPage::fit_columns(const QStringList& titles) {
         for (int r = 0; r < table_->rowCount(); ++r)
             if (const QTableWidgetItem* item = table_->item(r, c); item != nullptr)
                 width = std::max(width, metrics.horizontalAdvance(item->text()));
-        table_->setColumnWidth(c, width + theme().grid() * 5 / 2);
+        table_->setColumnWidth(c, width + theme().grid() * 2);
         total += table_->columnWidth(c);
     }
     table_->setMinimumWidth(std::min(total, this->width() * 3 / 5));
