@@ -29,7 +29,8 @@ struct WindowArguments {
 
 // Shows the window and returns when it is closed. Error (and nothing shown) without a display.
 Status run_window(int argc, char** argv, const WindowArguments& arguments);
-// `replay`: the same with a recording, which is read before the window is made, so that a damaged file is refused at once.
+// `replay`: the same with a recording, which is read before the window is made, so that a damaged file is refused at
+// once.
 Status run_replay(int argc, char** argv, WindowArguments arguments, const std::string& path);
 
 struct ShotRequest {

@@ -199,7 +199,8 @@ private Q_SLOTS:
 
     // UI-10: a display that does not answer is a sentence, not the end of the program.
     void dead_displays() {
-        const QByteArray platform = qgetenv("QT_QPA_PLATFORM"), x = qgetenv("DISPLAY"), wayland = qgetenv("WAYLAND_DISPLAY");
+        const QByteArray platform = qgetenv("QT_QPA_PLATFORM"), x = qgetenv("DISPLAY"),
+                         wayland = qgetenv("WAYLAND_DISPLAY");
         QVERIFY(display_answers().ok());  // offscreen needs none
         qunsetenv("QT_QPA_PLATFORM");
         qunsetenv("WAYLAND_DISPLAY");

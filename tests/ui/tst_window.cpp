@@ -163,7 +163,8 @@ private Q_SLOTS:
                  qPrintable(QString::number(f.window()->host()->presented() - before)));
     }
 
-    // The pointer moves far more often than the screen is drawn: a thousand changes at once are one round of presenting.
+    // The pointer moves far more often than the screen is drawn: a thousand changes at once are one round of
+    // presenting.
     void changes_at_once_are_one_round() {
         WindowFixture f;
         QVERIFY(f.start());

@@ -17,8 +17,8 @@ public:
     // Everything open and in its place of first sight.
     void reset_layout();
     QByteArray layout_state() const;
-    // Restores what layout_state() gave. What does not fit here is repaired: a card off every screen is docked again, and
-    // without any card in view the layout of first sight comes back. False: it was not usable at all.
+    // Restores what layout_state() gave. What does not fit here is repaired: a card off every screen is docked again,
+    // and without any card in view the layout of first sight comes back. False: it was not usable at all.
     bool restore_layout(const QByteArray& state);
     void apply_theme();
     // The cards in view share the room as the catalogue proposes.

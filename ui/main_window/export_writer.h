@@ -1,4 +1,5 @@
-// Pictures and data into files: explicit pixel or millimetre sizes, never the screen's scale; a file is complete or not there.
+// Pictures and data into files: explicit pixel or millimetre sizes, never the screen's scale; a file is complete or not
+// there.
 #pragma once
 
 #include <QSize>

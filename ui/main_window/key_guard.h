@@ -1,5 +1,5 @@
-// Single keys are shortcuts of the window (Space plays, arrows step). A control that was reached with Tab and needs such a key
-// itself gets it first.
+// Single keys are shortcuts of the window (Space plays, arrows step). A control that was reached with Tab and needs
+// such a key itself gets it first.
 #pragma once
 
 #include <QObject>

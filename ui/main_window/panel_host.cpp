@@ -89,8 +89,8 @@ void PanelHost::mark(unsigned changes) {
     schedule(flood);
 }
 
-// What a person does is shown within a frame; what merely streams in waits until the last drawing, painting included, has
-// been paid for.
+// What a person does is shown within a frame; what merely streams in waits until the last drawing, painting included,
+// has been paid for.
 void PanelHost::schedule(bool flood) {
     double period = kPeriodMillis;
     if (flood)

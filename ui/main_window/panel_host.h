@@ -1,4 +1,5 @@
-// Makes the panels, keeps what has changed for each of them, and presents those that are in view, at most 30 times a second.
+// Makes the panels, keeps what has changed for each of them, and presents those that are in view, at most 30 times a
+// second.
 #pragma once
 
 #include <QElapsedTimer>

@@ -1,5 +1,5 @@
-// What a person is asking for. Changes are made on the newest wish, not on what runs, so that two quick changes (a model, then
-// a cache) do not lose the first one while it is still loading.
+// What a person is asking for. Changes are made on the newest wish, not on what runs, so that two quick changes (a
+// model, then a cache) do not lose the first one while it is still loading.
 #pragma once
 
 #include <QObject>

@@ -1,4 +1,5 @@
-// Everything of a run that is one click away: sampler, seed, formats, threads, capture, length, the form of the cache strategy.
+// Everything of a run that is one click away: sampler, seed, formats, threads, capture, length, the form of the cache
+// strategy.
 #pragma once
 
 #include <QFrame>

@@ -38,7 +38,8 @@ Shell::Shell(ShellOptions options, QObject* parent)
     connect(session_.get(), &SessionController::recording_replaced, this, &Shell::choose_head);
 }
 
-// Another model starts with a head worth looking at: one that finds the earlier mention, where the model card names one.
+// Another model starts with a head worth looking at: one that finds the earlier mention, where the model card names
+// one.
 void Shell::choose_head() {
     const RecordingPtr recording = session_->recording();
     if (!recording) return;

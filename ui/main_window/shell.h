@@ -1,5 +1,5 @@
-// The program behind the window: session, selection, preferences, translator, and the window itself, which is made anew when
-// the language changes while the run goes on.
+// The program behind the window: session, selection, preferences, translator, and the window itself, which is made anew
+// when the language changes while the run goes on.
 #pragma once
 
 #include <QObject>

@@ -18,9 +18,11 @@ constexpr const char* kContext = "engine";
     QT_TRANSLATE_NOOP("engine", "Fed {0} known token again, in {1} layers; nothing of the text changed."),
     QT_TRANSLATE_NOOP("engine", "Computed Q, K and V again for all {0} tokens in {1} layers: nothing had been kept."),
     QT_TRANSLATE_NOOP("engine", "Read {0} cached rows per layer, wrote {1}."),
-    QT_TRANSLATE_NOOP("engine", "Wrote {0} rows into the cache of every layer at once; none had to be read from before."),
+    QT_TRANSLATE_NOOP("engine",
+                      "Wrote {0} rows into the cache of every layer at once; none had to be read from before."),
     QT_TRANSLATE_NOOP("engine", "The cache keeps nothing: no rows written, none to read in the next step."),
-    QT_TRANSLATE_NOOP("engine", "The cache grew: {0} were copied into longer buffers; at the peak, old and new took {1} together."),
+    QT_TRANSLATE_NOOP(
+        "engine", "The cache grew: {0} were copied into longer buffers; at the peak, old and new took {1} together."),
     QT_TRANSLATE_NOOP("engine", "{0} of {1} reserved rows are in use; the reserve holds {2}."),
     QT_TRANSLATE_NOOP("engine", "{0} positions left the cache: {1}."),
     QT_TRANSLATE_NOOP("engine", "Position {1} left the cache."),
@@ -28,7 +30,8 @@ constexpr const char* kContext = "engine";
     QT_TRANSLATE_NOOP("engine", "With a cache, one token would have been enough: {0} times fewer products."),
     QT_TRANSLATE_NOOP("engine", "The pass took {0} ms."),
     QT_TRANSLATE_NOOP("engine", "The pass took {0} ms, with attention captured."),
-    QT_TRANSLATE_NOOP("engine", "The pass took {0} ms; it used its buffers for the first time and stays out of medians."),
+    QT_TRANSLATE_NOOP("engine",
+                      "The pass took {0} ms; it used its buffers for the first time and stays out of medians."),
     QT_TRANSLATE_NOOP("engine", "Next token: {0}, with {1} % by the plain softmax."),
     QT_TRANSLATE_NOOP("engine", "The run ends here: the wanted number of tokens is reached."),
     QT_TRANSLATE_NOOP("engine", "The run ends here: the model wrote its end token."),
@@ -37,22 +40,41 @@ constexpr const char* kContext = "engine";
     QT_TRANSLATE_NOOP("engine", "The recompute lane has not run yet; there is nothing to compare."),
     QT_TRANSLATE_NOOP("engine", "This run keeps no cache: both lanes do the same work."),
     QT_TRANSLATE_NOOP("engine", "{0} times faster with the cache at {1} tokens: {2} ms instead of {3} ms."),
-    QT_TRANSLATE_NOOP("engine", "No benefit at this length: {0} times at {1} tokens ({2} ms and {3} ms), because so few tokens are computed again almost for free."),
-    QT_TRANSLATE_NOOP("engine", "No benefit at this length: {0} times at {1} tokens ({2} ms and {3} ms), because reading the weights takes most of both passes."),
-    QT_TRANSLATE_NOOP("engine", "No benefit at this length: {0} times at {1} tokens ({2} ms and {3} ms), because starting a pass costs more here than the products that the cache saves."),
+    QT_TRANSLATE_NOOP("engine",
+                      "No benefit at this length: {0} times at {1} tokens ({2} ms and {3} ms), because so few tokens "
+                      "are computed again almost for free."),
+    QT_TRANSLATE_NOOP("engine",
+                      "No benefit at this length: {0} times at {1} tokens ({2} ms and {3} ms), because reading the "
+                      "weights takes most of both passes."),
+    QT_TRANSLATE_NOOP("engine",
+                      "No benefit at this length: {0} times at {1} tokens ({2} ms and {3} ms), because starting a pass "
+                      "costs more here than the products that the cache saves."),
     QT_TRANSLATE_NOOP("engine", "There is no comparison yet."),
     QT_TRANSLATE_NOOP("engine", "Same answer in all {0} comparisons; the largest logit difference is {1}."),
-    QT_TRANSLATE_NOOP("engine", "Same logits up to {1} in {0} comparisons, but the likeliest token changed in {2} of them: two tokens were equally likely."),
+    QT_TRANSLATE_NOOP("engine",
+                      "Same logits up to {1} in {0} comparisons, but the likeliest token changed in {2} of them: two "
+                      "tokens were equally likely."),
     QT_TRANSLATE_NOOP("engine", "Different answer in {2} of {0} comparisons; the largest logit difference is {1}."),
-    QT_TRANSLATE_NOOP("engine", "Differs by design: rows have left the cache or are stored coarsely. The largest logit difference is {1} in {0} comparisons."),
+    QT_TRANSLATE_NOOP("engine",
+                      "Differs by design: rows have left the cache or are stored coarsely. The largest logit "
+                      "difference is {1} in {0} comparisons."),
     QT_TRANSLATE_NOOP("engine", "Growing"),
-    QT_TRANSLATE_NOOP("engine", "Every step makes a new buffer that is longer by the new rows, copies the old rows into it and frees the old one. Nothing is reserved in advance, but the copies add up and for a moment old and new lie side by side."),
+    QT_TRANSLATE_NOOP(
+        "engine",
+        "Every step makes a new buffer that is longer by the new rows, copies the old rows into it and frees the old "
+        "one. Nothing is reserved in advance, but the copies add up and for a moment old and new lie side by side."),
     QT_TRANSLATE_NOOP("engine", "Preallocated"),
-    QT_TRANSLATE_NOOP("engine", "Room for all tokens is allocated at the start and every row is written at its own position. Nothing is copied, but what is reserved and not used yet is taken all the same."),
-    QT_TRANSLATE_NOOP("engine", "Tokens that the cache has room for; 0 takes prompt and new tokens together, at most the model's context."),
+    QT_TRANSLATE_NOOP("engine",
+                      "Room for all tokens is allocated at the start and every row is written at its own position. "
+                      "Nothing is copied, but what is reserved and not used yet is taken all the same."),
+    QT_TRANSLATE_NOOP(
+        "engine",
+        "Tokens that the cache has room for; 0 takes prompt and new tokens together, at most the model's context."),
     QT_TRANSLATE_NOOP("engine", "One allocation for all layers instead of one for each layer."),
     QT_TRANSLATE_NOOP("engine", "No cache (recompute)"),
-    QT_TRANSLATE_NOOP("engine", "Nothing is kept: every step runs all tokens of the sequence through the model again and uses the last row only. This is what a decoder costs without a cache."),
+    QT_TRANSLATE_NOOP("engine",
+                      "Nothing is kept: every step runs all tokens of the sequence through the model again and uses "
+                      "the last row only. This is what a decoder costs without a cache."),
     QT_TRANSLATE_NOOP("engine", "Bundled model"),
     QT_TRANSLATE_NOOP("engine", "a small LLaMA that writes short stories in English and Chinese"),
 };
@@ -68,6 +90,8 @@ QString translated(const Sentence& sentence) {
     return text;
 }
 
-QString translated(const std::string& engine_text) { return QCoreApplication::translate(kContext, engine_text.c_str()); }
+QString translated(const std::string& engine_text) {
+    return QCoreApplication::translate(kContext, engine_text.c_str());
+}
 
 }  // namespace decodescope

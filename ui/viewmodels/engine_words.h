@@ -9,7 +9,8 @@
 namespace decodescope {
 
 QString translated(const Sentence& sentence);
-// A fixed text of the engine (title or explanation of a strategy, help of a parameter, purpose); unchanged when it has no translation.
+// A fixed text of the engine (title or explanation of a strategy, help of a parameter, purpose); unchanged when it has
+// no translation.
 QString translated(const std::string& engine_text);
 
 }  // namespace decodescope

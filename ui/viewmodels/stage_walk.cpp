@@ -16,7 +16,8 @@ struct Text {
     Q_DECLARE_TR_FUNCTIONS(StageWalk)
 };
 
-// The chip under which a stage of the backend is shown. A fused stage has the names of its parts joined; the first one counts.
+// The chip under which a stage of the backend is shown. A fused stage has the names of its parts joined; the first one
+// counts.
 std::optional<WalkStage> stage_of(const std::string& name) {
     // In the order in which a layer runs, longer names before those they contain.
     static const std::array<std::pair<const char*, WalkStage>, 18> names = {{{"attention norm", WalkStage::Norm},

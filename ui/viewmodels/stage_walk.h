@@ -1,5 +1,5 @@
-// Slow motion: the stages of one step in the order in which they run, with the shapes they work on and, where the step was
-// profiled, their times.
+// Slow motion: the stages of one step in the order in which they run, with the shapes they work on and, where the step
+// was profiled, their times.
 #pragma once
 
 #include <QString>

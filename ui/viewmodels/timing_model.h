@@ -58,7 +58,8 @@ public:
     // Expected micros at the lane's lengths, from a fit of the cost model to the measured points; empty without a fit.
     const std::vector<double>& cached_expected() const { return cached_expected_; }
     const std::vector<double>& recompute_expected() const { return recompute_expected_; }
-    // Time from the first step on, per lane, at the lane's lengths. Steps that were not measured count at the mean of their neighbours.
+    // Time from the first step on, per lane, at the lane's lengths. Steps that were not measured count at the mean of
+    // their neighbours.
     static std::vector<double> cumulated(const TimingLane& lane);
 
     TimingSummary summary(int up_to_step) const;
@@ -80,11 +81,12 @@ private:
     CostFit cached_fit_, recompute_fit_;
 };
 
-// Upper end of a time axis that single hiccups of the machine do not stretch: infinity unless a few values (at most 3 %)
-// are more than three times as large as all the others. How many lie above is for the caller to say.
+// Upper end of a time axis that single hiccups of the machine do not stretch: infinity unless a few values (at most 3
+// %) are more than three times as large as all the others. How many lie above is for the caller to say.
 double calm_limit(std::vector<double> values);
 
-// FLOPs of one pass over `rows` new tokens after `past` tokens, logits of the last row: 2 N per token, 4 L H d per entry read, 2 V D for the head.
+// FLOPs of one pass over `rows` new tokens after `past` tokens, logits of the last row: 2 N per token, 4 L H d per
+// entry read, 2 V D for the head.
 std::int64_t pass_flops(const ModelConfig& config, std::int64_t past, std::int64_t rows);
 
 }  // namespace decodescope

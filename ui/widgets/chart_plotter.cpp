@@ -39,8 +39,8 @@ QFont label_font() {
     return font;
 }
 
-// A joined line of thousands of points with a pen wider than one pixel takes 30 times as long to draw as its pieces, which
-// look the same on screen. In a vector drawing it stays one path.
+// A joined line of thousands of points with a pen wider than one pixel takes 30 times as long to draw as its pieces,
+// which look the same on screen. In a vector drawing it stays one path.
 class PiecewiseGraph : public QCPGraph {
 public:
     using QCPGraph::QCPGraph;

@@ -1,5 +1,5 @@
-// Lays out and draws a chart with QCustomPlot, whose header is seen by the .cpp alone. Never shown itself: it draws into whatever
-// device it is given.
+// Lays out and draws a chart with QCustomPlot, whose header is seen by the .cpp alone. Never shown itself: it draws
+// into whatever device it is given.
 #pragma once
 
 #include <QPaintDevice>

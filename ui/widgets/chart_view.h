@@ -1,5 +1,6 @@
-// A line chart: measured points, thin expected lines, areas; linear or logarithmic axes; labels at the ends of the lines instead
-// of a box over the data. Draws into a cached image on screen and into any painter at any size for export.
+// A line chart: measured points, thin expected lines, areas; linear or logarithmic axes; labels at the ends of the
+// lines instead of a box over the data. Draws into a cached image on screen and into any painter at any size for
+// export.
 #pragma once
 
 #include <QPixmap>
@@ -26,7 +27,8 @@ public:
     void set_marker(double x);  // the viewed step; NaN: none
     void theme_changed();
 
-    // Draws the chart into `area`, in the theme in force. Sizes of type are those of the theme, in units of the painter.
+    // Draws the chart into `area`, in the theme in force. Sizes of type are those of the theme, in units of the
+    // painter.
     void paint(QPainter& painter, const QRectF& area) const;
     // Points handed to the plotter by the last drawing, after thinning out.
     int drawn_points() const { return drawn_points_; }

@@ -1,6 +1,6 @@
-// A paint device that hands every drawing operation on to another painter. Two uses: a library that insists on making its own
-// painter can draw through it into any painter; and text can be turned into outlines on the way, so that an exported SVG
-// looks the same where its fonts are missing.
+// A paint device that hands every drawing operation on to another painter. Two uses: a library that insists on making
+// its own painter can draw through it into any painter; and text can be turned into outlines on the way, so that an
+// exported SVG looks the same where its fonts are missing.
 #pragma once
 
 #include <QPaintDevice>

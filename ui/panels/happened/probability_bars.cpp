@@ -42,7 +42,8 @@ void ProbabilityBars::paint(QPainter& painter, const QRectF& area, const std::ve
     double words = 0;
     for (const ProbabilityBar* bar : shown) words = std::max(words, text_width(theme().body(), bar->token));
     words = std::min(words, area.width() * 0.35);
-    const double number = text_width(theme().note(), QStringLiteral("0.000") + tr("  chosen")) + 8, left = area.left() + words + 12;
+    const double number = text_width(theme().note(), QStringLiteral("0.000") + tr("  chosen")) + 8,
+                 left = area.left() + words + 12;
     const double room = std::max(8.0, area.right() - left - number - 8);
     painter.save();
     painter.setRenderHint(QPainter::Antialiasing);

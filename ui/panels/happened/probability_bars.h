@@ -1,4 +1,5 @@
-// Next-token probabilities as bars, the chosen one ringed. As many as fit, most likely first; the chosen one is never left out.
+// Next-token probabilities as bars, the chosen one ringed. As many as fit, most likely first; the chosen one is never
+// left out.
 #pragma once
 
 #include <QString>
