@@ -141,7 +141,10 @@ bool fill_all(const std::vector<Job>& jobs, const ProgressFn& progress, std::sto
     for (unsigned i = 1; i < cores; ++i) helpers.emplace_back(work, false);
     work(true);
     helpers.clear();  // joins
-    return !stop.stop_requested();
+    if (stop.stop_requested()) return false;
+    // The other threads may have taken every piece before this one had its turn: the end is said whoever did the work.
+    if (progress) progress(static_cast<std::int64_t>(pieces.size()), static_cast<std::int64_t>(pieces.size()));
+    return true;
 }
 
 struct FreeAligned {
