@@ -97,7 +97,8 @@ Status draw_demo(const DemoResult& result, const Arguments& arguments) {
     request.height = 900;
     request.steps = result.recording->step_count();  // the end of the run
     DS_RETURN_IF_ERROR(write_window_picture(result.recording, request));
-    fmt::print("Written to {}: timing.csv, .json, .png, .svg, .pdf, run.json, run.dscope, window.png\n", arguments.output);
+    fmt::print("Written to {}: timing.csv, .json, .png, .svg, .pdf, run.json, run.dscope, window.png\n",
+               arguments.output);
     return {};
 }
 

@@ -16,7 +16,8 @@ namespace {
 struct Raw {
     std::string weights, lengths, tokens, schedule, size;
     std::vector<std::string> caches, kv_types;
-    const CLI::Option *prompt = nullptr, *prompt_file = nullptr, *tokens_option = nullptr;  // of the command that was given
+    // Of the command that was given.
+    const CLI::Option *prompt = nullptr, *prompt_file = nullptr, *tokens_option = nullptr;
 };
 
 Error refuse(std::string message, std::string hint = {}) {
@@ -37,7 +38,8 @@ Result<std::vector<T>> parse_list(std::string_view text, std::string_view option
         const std::string_view item = text.substr(0, comma);
         T value{};
         if (!parse_number(item, value))
-            return refuse(fmt::format("{}: '{}' is not a whole number in range.", option, item), "Write numbers with commas, as in 1,2,3.");
+            return refuse(fmt::format("{}: '{}' is not a whole number in range.", option, item),
+                          "Write numbers with commas, as in 1,2,3.");
         values.push_back(value);
         if (comma == std::string_view::npos) return values;
         text.remove_prefix(comma + 1);
@@ -47,14 +49,19 @@ Result<std::vector<T>> parse_list(std::string_view text, std::string_view option
 void add_machine_options(CLI::App& app, Arguments& a, Raw& raw) {
     app.add_option("-m,--model", a.model, "bundled, synthetic:NAME[,context=N], or a folder")->capture_default_str();
     app.add_option("--backend", a.backend, "cpu or reference (plain loops in double precision)")->capture_default_str();
-    app.add_option("--threads", a.threads, "threads of the cpu backend; 0 = all")->check(CLI::Range(0, 1024))->capture_default_str();
+    app.add_option("--threads", a.threads, "threads of the cpu backend; 0 = all")
+        ->check(CLI::Range(0, 1024))
+        ->capture_default_str();
     app.add_option("--isa", a.instruction_set, "instruction set of the cpu backend, as doctor lists them");
     app.add_option("--weights", raw.weights, "f32, f16 or bf16; default: as in the file");
 }
 
 void add_cache_options(CLI::App& app, Raw& raw) {
-    app.add_option("--cache", raw.caches, "recompute, growing, preallocated[:capacity=N,slab=true]; may be repeated where several are compared")
-        ->expected(1)->take_all();
+    app.add_option(
+           "--cache", raw.caches,
+           "recompute, growing, preallocated[:capacity=N,slab=true]; may be repeated where several are compared")
+        ->expected(1)
+        ->take_all();
     app.add_option("--kv-type", raw.kv_types, "f32, f16, bf16, or apart: k=f16,v=f32")->expected(1)->take_all();
 }
 
@@ -65,7 +72,8 @@ void add_prompt_options(CLI::App& app, Arguments& a, Raw& raw) {
     app.add_flag("--parse-special", a.parse_special, "special tokens written in the prompt become their ids");
     app.add_option("-n,--new-tokens", a.new_tokens, "tokens to generate; 0 = prefill only")
         ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 31))->capture_default_str();
-    app.add_option("--chunk", a.chunk, "rows of one prefill pass; default: chosen by the session")->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 20));
+    app.add_option("--chunk", a.chunk, "rows of one prefill pass; default: chosen by the session")
+        ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 20));
 }
 
 void add_sampling_options(CLI::App& app, Arguments& a) {
@@ -77,10 +85,13 @@ void add_sampling_options(CLI::App& app, Arguments& a) {
 }
 
 Status finish_values(Arguments& a, const Raw& raw) {
-    static const std::pair<const char*, WeightType> types[] = {{"f32", WeightType::F32}, {"f16", WeightType::F16}, {"bf16", WeightType::BF16}};
+    static const std::pair<const char*, WeightType> types[] = {
+        {"f32", WeightType::F32}, {"f16", WeightType::F16}, {"bf16", WeightType::BF16}};
     if (!raw.weights.empty()) {
-        const auto* found = std::find_if(std::begin(types), std::end(types), [&](const auto& t) { return raw.weights == t.first; });
-        if (found == std::end(types)) return refuse(fmt::format("--weights: '{}' is not known.", raw.weights), "Use f32, f16 or bf16.");
+        const auto* found =
+            std::find_if(std::begin(types), std::end(types), [&](const auto& t) { return raw.weights == t.first; });
+        if (found == std::end(types))
+            return refuse(fmt::format("--weights: '{}' is not known.", raw.weights), "Use f32, f16 or bf16.");
         a.weights = found->second;
     }
     for (const std::string& text : raw.caches) {
@@ -129,8 +140,10 @@ Status check_model(const std::string& spec) {
     if (comma == std::string_view::npos) return {};
     const std::string_view option = rest.substr(comma + 1);
     std::int64_t context = 0;
-    if (option.rfind("context=", 0) != 0 || !parse_number(option.substr(8), context) || context < 1 || context > (std::int64_t{1} << 24))
-        return refuse(fmt::format("'{}' in '{}' is not an option of a synthetic model.", option, spec), "Use context=N with N from 1 to 16777216.");
+    if (option.rfind("context=", 0) != 0 || !parse_number(option.substr(8), context) || context < 1 ||
+        context > (std::int64_t{1} << 24))
+        return refuse(fmt::format("'{}' in '{}' is not an option of a synthetic model.", option, spec),
+                      "Use context=N with N from 1 to 16777216.");
     return {};
 }
 
@@ -149,7 +162,8 @@ Status check_prompt(Arguments& a, const Raw& raw) {
     const bool from_tokens = raw.tokens_option != nullptr && raw.tokens_option->count() > 0;
     if (from_prompt + from_file + from_tokens > 1)
         return refuse("more than one prompt is given.", "Use one of -p, --prompt-file and --tokens.");
-    if (from_tokens && !a.has_tokens) return refuse("--tokens holds no token id.", "Write ids with commas, as in 1,2,3.");
+    if (from_tokens && !a.has_tokens)
+        return refuse("--tokens holds no token id.", "Write ids with commas, as in 1,2,3.");
     a.has_prompt = from_prompt || from_file;
     if (a.command == Command::Generate && !a.has_prompt && !a.has_tokens)
         return refuse("generate needs a prompt.", "Use -p TEXT, --prompt-file FILE or --tokens 1,2,3.");
@@ -158,13 +172,18 @@ Status check_prompt(Arguments& a, const Raw& raw) {
 
 Status check_shot(Arguments& a, const Raw& raw) {
     const auto cross = raw.size.find('x');
-    if (!raw.size.empty() && (cross == std::string::npos || !parse_number(std::string_view(raw.size).substr(0, cross), a.width) ||
-                              !parse_number(std::string_view(raw.size).substr(cross + 1), a.height) || a.width < 320 || a.height < 240 ||
-                              a.width > 16384 || a.height > 16384))
-        return refuse(fmt::format("--size: '{}' is not WxH with 320x240 to 16384x16384.", raw.size), "For example 1280x800.");
-    if (!(a.scale >= 0.5 && a.scale <= 4.0)) return refuse(fmt::format("--scale: {} is not between 0.5 and 4.", a.scale));
-    if (!a.theme.empty() && a.theme != "light" && a.theme != "dark") return refuse(fmt::format("--theme: '{}' is not known.", a.theme), "Use light or dark.");
-    if (!a.language.empty() && a.language != "en" && a.language != "zh_CN") return refuse(fmt::format("--lang: '{}' is not known.", a.language), "Use en or zh_CN.");
+    if (!raw.size.empty() &&
+        (cross == std::string::npos || !parse_number(std::string_view(raw.size).substr(0, cross), a.width) ||
+         !parse_number(std::string_view(raw.size).substr(cross + 1), a.height) || a.width < 320 || a.height < 240 ||
+         a.width > 16384 || a.height > 16384))
+        return refuse(fmt::format("--size: '{}' is not WxH with 320x240 to 16384x16384.", raw.size),
+                      "For example 1280x800.");
+    if (!(a.scale >= 0.5 && a.scale <= 4.0))
+        return refuse(fmt::format("--scale: {} is not between 0.5 and 4.", a.scale));
+    if (!a.theme.empty() && a.theme != "light" && a.theme != "dark")
+        return refuse(fmt::format("--theme: '{}' is not known.", a.theme), "Use light or dark.");
+    if (!a.language.empty() && a.language != "en" && a.language != "zh_CN")
+        return refuse(fmt::format("--lang: '{}' is not known.", a.language), "Use en or zh_CN.");
     return {};
 }
 
@@ -178,9 +197,12 @@ const char* examples(Command command) {
             return "Examples:\n  decodescope race -p \"Where is the key?\" -n 200\n"
                    "  decodescope race -m synthetic:gpt2-small --tokens 1 -n 512 --recompute at=64,256,512 --json";
         case Command::Bench:
-            return "Examples:\n  decodescope bench --lengths 64,96,128,192,256,384 --cache preallocated --cache recompute -o charts\n"
-                   "  decodescope bench -m synthetic:gpt2-small --weights f16 --lengths 256,512,1024 --repeats 5 --profile -o charts";
-        case Command::Shot: return "Example:\n  decodescope shot -o window.png --size 1280x800 --scale 2 --theme dark --steps 60";
+            return "Examples:\n  decodescope bench --lengths 64,96,128,192,256,384 --cache preallocated --cache "
+                   "recompute -o charts\n"
+                   "  decodescope bench -m synthetic:gpt2-small --weights f16 --lengths 256,512,1024 --repeats 5 "
+                   "--profile -o charts";
+        case Command::Shot:
+            return "Example:\n  decodescope shot -o window.png --size 1280x800 --scale 2 --theme dark --steps 60";
         case Command::Demo: return "Example:\n  decodescope demo -o out";
         case Command::Replay: return "Example:\n  decodescope replay lecture.dscope";
         case Command::Info: return "Examples:\n  decodescope info\n  decodescope info synthetic:tinyllama-1.1b --json";
@@ -217,18 +239,21 @@ void describe(Commands& commands, Arguments& a, Raw& raw) {
     add_machine_options(*generate, a, raw);
     add_cache_options(*generate, raw);
     generate->add_flag("--json", a.json, "one JSON object on stdout");
-    generate->add_option("--trace", a.trace_file, "file for logits and attention of every position, one JSON line each");
+    generate->add_option("--trace", a.trace_file,
+                         "file for logits and attention of every position, one JSON line each");
     CLI::App* race = commands.add("race", "The same tokens with and without a cache, step by step.", Command::Race);
     add_machine_options(*race, a, raw);
     add_cache_options(*race, raw);
     race->add_flag("--json", a.json, "JSON on stdout");
-    race->add_option("--recompute", raw.schedule, "every, at=256,512 or budget=30s: when the pass without a cache runs; default every");
+    race->add_option("--recompute", raw.schedule,
+                     "every, at=256,512 or budget=30s: when the pass without a cache runs; default every");
     for (CLI::App* sub : {generate, race}) {
         add_prompt_options(*sub, a, raw);
         add_sampling_options(*sub, a);
     }
 
-    CLI::App* bench = commands.add("bench", "Time lengths and caches; write the charts and their data.", Command::Bench);
+    CLI::App* bench =
+        commands.add("bench", "Time lengths and caches; write the charts and their data.", Command::Bench);
     add_machine_options(*bench, a, raw);
     add_cache_options(*bench, raw);
     bench->add_option("--lengths", raw.lengths, "tokens in the sequence, with commas; default 64,96,128,192,256,384");
@@ -237,7 +262,8 @@ void describe(Commands& commands, Arguments& a, Raw& raw) {
     bench->add_option("--seed", a.sampler.seed, "of the token sequence")->capture_default_str();
     bench->add_option("-o,--output", a.output, "folder for timing.csv, .json, .png, .svg, .pdf")->required();
 
-    CLI::App* demo = commands.add("demo", "The opening demonstration without a window: charts, data, a picture.", Command::Demo);
+    CLI::App* demo =
+        commands.add("demo", "The opening demonstration without a window: charts, data, a picture.", Command::Demo);
     add_machine_options(*demo, a, raw);
     demo->add_option("-o,--output", a.output, "folder for the results")->required();
     demo->add_option("--lang", a.language, "en or zh_CN");
@@ -250,7 +276,9 @@ void describe(Commands& commands, Arguments& a, Raw& raw) {
     shot->add_option("--scale", a.scale, "pixels per window pixel")->capture_default_str();
     shot->add_option("--theme", a.theme, "light or dark");
     shot->add_option("--lang", a.language, "en or zh_CN");
-    shot->add_option("--steps", a.steps, "decode steps before the picture")->check(CLI::Range(0, 1 << 20))->capture_default_str();
+    shot->add_option("--steps", a.steps, "decode steps before the picture")
+        ->check(CLI::Range(0, 1 << 20))
+        ->capture_default_str();
     shot->add_option("--panel", a.panel, "one panel alone, by its id (list panels)");
 
     CLI::App* replay = commands.add("replay", "Open a recorded run; needs neither model nor GPU.", Command::Replay);
@@ -260,7 +288,8 @@ void describe(Commands& commands, Arguments& a, Raw& raw) {
     CLI::App* info = commands.add("info", "Shapes, parameters and cache bytes of a model.", Command::Info);
     info->add_option("model", a.model, "bundled, synthetic:NAME[,context=N], or a folder")->capture_default_str();
     info->add_flag("--json", a.json, "JSON on stdout");
-    CLI::App* doctor = commands.add("doctor", "What this machine can do: instruction sets, bandwidth, backends.", Command::Doctor);
+    CLI::App* doctor =
+        commands.add("doctor", "What this machine can do: instruction sets, bandwidth, backends.", Command::Doctor);
     doctor->add_option("--threads", a.threads, "threads to measure with; 0 = all")->check(CLI::Range(0, 1024));
     doctor->add_flag("--json", a.json, "JSON on stdout");
     CLI::App* list = commands.add("list", "What there is to choose from.", Command::List);
@@ -319,8 +348,10 @@ Result<ParseOutcome> parse_arguments(int argc, const char* const* argv) {
     DS_RETURN_IF_ERROR(check_shot(a, raw));
     DS_RETURN_IF_ERROR(validate(a.sampler));
     const bool several = a.command == Command::Bench;
-    if (!several && a.caches.size() > 1) return refuse("--cache is given more than once.", "Several caches can be compared by bench.");
-    if (!several && a.kv_types.size() > 1) return refuse("--kv-type is given more than once.", "Several formats can be compared by bench.");
+    if (!several && a.caches.size() > 1)
+        return refuse("--cache is given more than once.", "Several caches can be compared by bench.");
+    if (!several && a.kv_types.size() > 1)
+        return refuse("--kv-type is given more than once.", "Several formats can be compared by bench.");
     return outcome;
 }
 

@@ -1,4 +1,5 @@
-// The commands that need no window. Each returns an error (exit code 1) or nothing; results go to stdout, progress to stderr.
+// The commands that need no window. Each returns an error (exit code 1) or nothing; results go to stdout, progress to
+// stderr.
 #pragma once
 
 #include <functional>
@@ -37,7 +38,8 @@ Status run_doctor(const Arguments& arguments, std::stop_token stop);
 Status run_list(const Arguments& arguments, const std::vector<PanelListing>& panels);
 // Measures and writes timing.csv and timing.json; the caller adds the pictures.
 Result<SweepResult> run_bench(const Arguments& arguments, std::stop_token stop);
-// The opening demonstration in the terminal: a live table of both lanes; leaves run.json, run.dscope and the timing data in the folder.
+// The opening demonstration in the terminal: a live table of both lanes; leaves run.json, run.dscope and the timing
+// data in the folder.
 struct DemoResult {
     std::shared_ptr<RunRecording> recording;
     SweepResult sweep;

@@ -7,6 +7,7 @@
 
 #include "app/cli/commands.h"
 #include "engine/support/file.h"
+#include "engine/text/least_tokens.h"
 #include "kernels/cpu/cpu_backend.h"
 #include "kernels/reference/reference_backend.h"
 
@@ -88,8 +89,9 @@ Result<std::vector<std::int32_t>> prompt_tokens(const Arguments& arguments, cons
     if (arguments.has_tokens) {
         for (std::int32_t token : arguments.tokens)
             if (token < 0 || token >= model.config.vocabulary)
-                return make_error(ErrorKind::Argument, fmt::format("token {} is outside the vocabulary of {} (0 to {}).", token,
-                                                                   model.config.vocabulary, model.config.vocabulary - 1));
+                return make_error(ErrorKind::Argument,
+                                  fmt::format("token {} is outside the vocabulary of {} (0 to {}).", token,
+                                              model.config.vocabulary, model.config.vocabulary - 1));
         return arguments.tokens;
     }
     std::string text = arguments.prompt;
@@ -98,6 +100,7 @@ Result<std::vector<std::int32_t>> prompt_tokens(const Arguments& arguments, cons
         if (!content) return content.error();
         text = std::move(content).value();
     }
+    DS_RETURN_IF_ERROR(check_text_bytes(*model.tokenizer, text.size(), model.config.context));
     EncodeOptions options;
     options.parse_special = arguments.parse_special;
     return model.tokenizer->encode(text, options, stop);
@@ -118,7 +121,8 @@ Status make_folder(const std::string& path) {
     std::error_code code;
     std::filesystem::create_directories(path, code);
     if (!code && std::filesystem::is_directory(path, code)) return {};
-    return make_error(ErrorKind::File, fmt::format("cannot make the folder '{}': {}.", path, code ? code.message() : "it is a file"));
+    return make_error(ErrorKind::File,
+                      fmt::format("cannot make the folder '{}': {}.", path, code ? code.message() : "it is a file"));
 }
 
 Status write_file(const std::string& path, const std::string& content) {
@@ -130,7 +134,8 @@ Status write_file(const std::string& path, const std::string& content) {
     };
     std::FILE* file = std::fopen(temporary.c_str(), "wb");
     if (file == nullptr) return failed("write");
-    const bool written = std::fwrite(content.data(), 1, content.size(), file) == content.size() && std::fflush(file) == 0;
+    const bool written =
+        std::fwrite(content.data(), 1, content.size(), file) == content.size() && std::fflush(file) == 0;
     if (std::fclose(file) != 0 || !written) return failed("write");
     if (std::rename(temporary.c_str(), path.c_str()) != 0) return failed("replace");
     return {};

@@ -27,16 +27,18 @@ const PromptPreset* opening_preset(const Model& model, const std::string& langua
 class LiveTable {
 public:
     LiveTable() : terminal_(isatty(1) != 0) {
-        fmt::print("{:>6}  {:<18} {:>10} {:>13} {:>8} {:>12}  {}\n", "tokens", "new token", "cached ms", "recompute ms", "times", "cache", "same answer");
+        fmt::print("{:>6}  {:<18} {:>10} {:>13} {:>8} {:>12}  {}\n", "tokens", "new token", "cached ms", "recompute ms",
+                   "times", "cache", "same answer");
     }
 
     void row(const StepFacts& step, const std::string& token, const RacePoint& point) {
         const bool stays = point.length % 20 == 0;
         if (!terminal_ && !stays) return;
-        const std::string line = fmt::format("{:>6}  {:<18} {:>10.3f} {:>13.3f} {:>8.2f} {:>12}  {}", point.length, token, point.cached_micros / 1000.0,
-                                             point.recompute_micros / 1000.0, point.recompute_micros / point.cached_micros,
-                                             format_bytes(step.kv.used_bytes),
-                                             point.same_token ? fmt::format("yes (logits differ by {:.1g})", point.max_abs_logit_diff) : "NO");
+        const std::string line = fmt::format(
+            "{:>6}  {:<18} {:>10.3f} {:>13.3f} {:>8.2f} {:>12}  {}", point.length, token, point.cached_micros / 1000.0,
+            point.recompute_micros / 1000.0, point.recompute_micros / point.cached_micros,
+            format_bytes(step.kv.used_bytes),
+            point.same_token ? fmt::format("yes (logits differ by {:.1g})", point.max_abs_logit_diff) : "NO");
         fmt::print("{}{}{}", terminal_ ? "\r\x1b[K" : "", line, stays ? "\n" : "");
         std::fflush(stdout);
     }
@@ -49,7 +51,8 @@ private:
     bool terminal_;
 };
 
-Result<std::shared_ptr<RunRecording>> live_run(const Arguments& arguments, const LoadedModelPtr& loaded, std::stop_token stop) {
+Result<std::shared_ptr<RunRecording>> live_run(const Arguments& arguments, const LoadedModelPtr& loaded,
+                                               std::stop_token stop) {
     const Model& model = *loaded->model;
     const PromptPreset* preset = opening_preset(model, arguments.language);
     std::vector<std::int32_t> prompt{0};
@@ -80,7 +83,8 @@ Result<std::shared_ptr<RunRecording>> live_run(const Arguments& arguments, const
         DS_RETURN_IF_ERROR(generation.step(stop));
         const StepFacts& step = generation.last_step();
         if (step.phase != Phase::Decode) continue;
-        auto point = (*lane)->compare(generation.tokens().first(static_cast<std::size_t>(step.kv.tokens_seen)), generation.last_logits(), step.micros, stop);
+        auto point = (*lane)->compare(generation.tokens().first(static_cast<std::size_t>(step.kv.tokens_seen)),
+                                      generation.last_logits(), step.micros, stop);
         if (!point) return point.error();
         point->step = step.index;
         point->captured = step.captured;
@@ -89,7 +93,8 @@ Result<std::shared_ptr<RunRecording>> live_run(const Arguments& arguments, const
     }
     table.finish();
     std::string text;
-    for (std::int32_t row = static_cast<std::int32_t>(prompt.size()); row < recording->row_count(); ++row) text += recording->row_text(row);
+    for (std::int32_t row = static_cast<std::int32_t>(prompt.size()); row < recording->row_count(); ++row)
+        text += recording->row_text(row);
     fmt::print("\n{}\n\n", text);
     return recording;
 }
@@ -98,23 +103,41 @@ std::string run_json(const RunRecording& recording) {
     const RunFacts& facts = recording.facts();
     double cached = 0, recomputed = 0;
     Json j;
-    j["run"] = {{"program_version", facts.program_version}, {"commit", facts.commit}, {"date", facts.date}, {"model", facts.model_source},
-                {"backend", facts.backend}, {"cpu", facts.cpu}, {"instruction_set", facts.instruction_set}, {"threads", facts.threads},
-                {"weights", facts.weights_type}, {"cache", facts.cache_spec}, {"kv_type", facts.kv_type}, {"seed", facts.sampler.seed}};
+    j["run"] = {{"program_version", facts.program_version},
+                {"commit", facts.commit},
+                {"date", facts.date},
+                {"model", facts.model_source},
+                {"backend", facts.backend},
+                {"cpu", facts.cpu},
+                {"instruction_set", facts.instruction_set},
+                {"threads", facts.threads},
+                {"weights", facts.weights_type},
+                {"cache", facts.cache_spec},
+                {"kv_type", facts.kv_type},
+                {"seed", facts.sampler.seed}};
     j["steps"] = Json::array();
     for (std::int32_t i = 0; i < recording.step_count(); ++i) {
         const auto step = recording.step(i);
-        j["steps"].push_back({{"step", i}, {"phase", step->phase == Phase::Decode ? "decode" : "prefill"}, {"rows", step->row_count},
-                              {"token", step->sampled_token}, {"micros", step->micros}, {"captured", step->captured},
-                              {"tokens_seen", step->kv.tokens_seen}, {"kv_bytes_used", step->kv.used_bytes}, {"kv_bytes_reserved", step->kv.reserved_bytes}});
+        j["steps"].push_back({{"step", i},
+                              {"phase", step->phase == Phase::Decode ? "decode" : "prefill"},
+                              {"rows", step->row_count},
+                              {"token", step->sampled_token},
+                              {"micros", step->micros},
+                              {"captured", step->captured},
+                              {"tokens_seen", step->kv.tokens_seen},
+                              {"kv_bytes_used", step->kv.used_bytes},
+                              {"kv_bytes_reserved", step->kv.reserved_bytes}});
     }
     j["race"] = Json::array();
     for (std::int32_t i = 0; i < recording.race_count(); ++i) {
         const RacePoint p = recording.race_point(i);
         cached += p.cached_micros;
         recomputed += p.recompute_micros;
-        j["race"].push_back({{"length", p.length}, {"cached_micros", p.cached_micros}, {"recompute_micros", p.recompute_micros},
-                             {"max_abs_logit_diff", p.max_abs_logit_diff}, {"same_token", p.same_token}});
+        j["race"].push_back({{"length", p.length},
+                             {"cached_micros", p.cached_micros},
+                             {"recompute_micros", p.recompute_micros},
+                             {"max_abs_logit_diff", p.max_abs_logit_diff},
+                             {"same_token", p.same_token}});
     }
     j["totals"] = {{"cached_micros", cached}, {"recompute_micros", recomputed}};
     return j.dump(1);

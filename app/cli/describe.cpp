@@ -2,11 +2,11 @@
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
-#include <thread>
 
 #include "app/cli/commands.h"
 #include "engine/measure/run_facts.h"
 #include "engine/support/numbers.h"
+#include "kernels/api/usable_cores.h"
 #include "kernels/cpu/cpu_backend.h"
 #include "kernels/cpu/machine_rates.h"
 
@@ -21,7 +21,9 @@ void print_table(const std::vector<std::pair<std::string, std::string>>& rows) {
     for (const auto& [name, value] : rows) fmt::print("{:<{}}  {}\n", name, width, value);
 }
 
-std::string bytes_text(std::int64_t bytes) { return fmt::format("{} ({} bytes)", format_bytes(bytes), format_grouped(bytes)); }
+std::string bytes_text(std::int64_t bytes) {
+    return fmt::format("{} ({} bytes)", format_bytes(bytes), format_grouped(bytes));
+}
 
 }  // namespace
 
@@ -29,7 +31,8 @@ Status run_info(const Arguments& arguments) {
     auto model = describe_model(arguments.model, OpenOptions{});
     if (!model) return model.error();
     const ModelConfig& c = *model;
-    const std::int64_t f32 = c.kv_bytes_per_token(ElementType::F32, ElementType::F32), f16 = c.kv_bytes_per_token(ElementType::F16, ElementType::F16);
+    const std::int64_t f32 = c.kv_bytes_per_token(ElementType::F32, ElementType::F32),
+                       f16 = c.kv_bytes_per_token(ElementType::F16, ElementType::F16);
     if (arguments.json) {
         Json j;
         j["model"] = arguments.model;
@@ -56,17 +59,21 @@ Status run_info(const Arguments& arguments) {
                  {"layers", fmt::format("{}", c.layers)},
                  {"width", fmt::format("{} hidden, {} feed-forward", c.hidden, c.feed_forward)},
                  {"heads", fmt::format("{} query, {} KV, {} wide", c.heads, c.kv_heads, c.head_dim)},
-                 {"vocabulary", fmt::format("{}{}", format_grouped(c.vocabulary), c.tied_head ? ", head tied to the embedding" : "")},
+                 {"vocabulary",
+                  fmt::format("{}{}", format_grouped(c.vocabulary), c.tied_head ? ", head tied to the embedding" : "")},
                  {"context", format_grouped(c.context) + " tokens"},
-                 {"parameters", format_grouped(c.parameters()) + ", " + std::string(element_name(c.file_type)) + " in the file"},
-                 {"KV per token", fmt::format("2 x {} layers x {} KV heads x {} x bytes = {} in f32, {} in f16", c.layers, c.kv_heads, c.head_dim,
-                                              bytes_text(f32), bytes_text(f16))},
-                 {"KV at full context", fmt::format("{} in f32, {} in f16", bytes_text(f32 * c.context), bytes_text(f16 * c.context))}});
+                 {"parameters",
+                  format_grouped(c.parameters()) + ", " + std::string(element_name(c.file_type)) + " in the file"},
+                 {"KV per token", fmt::format("2 x {} layers x {} KV heads x {} x bytes = {} in f32, {} in f16",
+                                              c.layers, c.kv_heads, c.head_dim, bytes_text(f32), bytes_text(f16))},
+                 {"KV at full context",
+                  fmt::format("{} in f32, {} in f16", bytes_text(f32 * c.context), bytes_text(f16 * c.context))}});
     return {};
 }
 
 Status run_doctor(const Arguments& arguments, std::stop_token stop) {
-    const int threads = arguments.threads > 0 ? arguments.threads : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+    const int threads =
+        arguments.threads > 0 ? arguments.threads : usable_cores();
     const std::vector<std::string> sets = cpu_instruction_sets();
     const MachineRates rates = measure_machine_rates(threads, stop);
     const BackendRegistry registry = make_backend_registry();
@@ -91,8 +98,10 @@ Status run_doctor(const Arguments& arguments, std::stop_token stop) {
     print_table({{"version", program_version() + " (" + program_commit() + ")"},
                  {"processor", cpu_name()},
                  {"instruction sets", fmt::format("{} (the first is used)", fmt::join(sets, ", "))},
-                 {"read bandwidth", fmt::format("{:.1f} GB/s with 1 thread, {:.1f} GB/s with {} [measured]", rates.read_gb_s_1, rates.read_gb_s_all, threads)},
-                 {"f32 arithmetic", fmt::format("{:.0f} GFLOP/s with 1 thread, {:.0f} GFLOP/s with {} [measured]", rates.gflops_1, rates.gflops_all, threads)}});
+                 {"read bandwidth", fmt::format("{:.1f} GB/s with 1 thread, {:.1f} GB/s with {} [measured]",
+                                                rates.read_gb_s_1, rates.read_gb_s_all, threads)},
+                 {"f32 arithmetic", fmt::format("{:.0f} GFLOP/s with 1 thread, {:.0f} GFLOP/s with {} [measured]",
+                                                rates.gflops_1, rates.gflops_all, threads)}});
     for (const BackendEntry& entry : registry.entries())
         fmt::print("backend {:<14} {}\n", entry.id, entry.available ? "works" : "not available: " + entry.reason);
     return {};
@@ -110,7 +119,8 @@ std::vector<ListLine> cache_lines() {
     for (const StrategyDescriptor& strategy : strategy_catalogue()) {
         Json parameters = Json::array();
         for (const ParameterDescriptor& parameter : strategy.parameters)
-            parameters.push_back({{"name", parameter.name}, {"help", parameter.help}, {"default", parameter.default_value}});
+            parameters.push_back(
+                {{"name", parameter.name}, {"help", parameter.help}, {"default", parameter.default_value}});
         lines.push_back({strategy.id, strategy.title, strategy.explanation,
                          {{"parameters", parameters}, {"has_cache", strategy.has_cache}, {"lossy", strategy.lossy}}});
     }
@@ -122,14 +132,17 @@ std::vector<ListLine> lines_for(const std::string& what, const std::vector<Panel
     if (what == "caches") return cache_lines();
     if (what == "formats")
         for (ElementType type : {ElementType::F32, ElementType::F16, ElementType::BF16})
-            lines.push_back({std::string(element_name(type)), std::string(element_name(type)), fmt::format("{} bytes per element", element_bytes(type)), Json::object()});
+            lines.push_back({std::string(element_name(type)), std::string(element_name(type)),
+                             fmt::format("{} bytes per element", element_bytes(type)), Json::object()});
     if (what == "models")
-        for (const ModelInfo& model : known_models()) lines.push_back({model.spec, model.title, model.description, Json::object()});
+        for (const ModelInfo& model : known_models())
+            lines.push_back({model.spec, model.title, model.description, Json::object()});
     if (what == "panels")
         for (const PanelListing& panel : panels) lines.push_back({panel.id, panel.title, panel.help, Json::object()});
     if (what == "backends")
         for (const BackendRegistry registry = make_backend_registry(); const BackendEntry& entry : registry.entries())
-            lines.push_back({entry.id, entry.title, entry.available ? "works" : entry.reason, {{"available", entry.available}}});
+            lines.push_back(
+                {entry.id, entry.title, entry.available ? "works" : entry.reason, {{"available", entry.available}}});
     return lines;
 }
 

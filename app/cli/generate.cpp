@@ -34,8 +34,9 @@ public:
         for (std::size_t row = 0; row < fed.size(); ++row) {
             line_.clear();
             auto out = std::back_inserter(line_);
-            fmt::format_to(out, R"({{"position":{},"phase":"{}","token":{},"logits":)", pass.first_position + static_cast<int>(row),
-                           phase == Phase::Decode ? "decode" : "prefill", fed[row]);
+            fmt::format_to(out, R"({{"position":{},"phase":"{}","token":{},"logits":)",
+                           pass.first_position + static_cast<int>(row), phase == Phase::Decode ? "decode" : "prefill",
+                           fed[row]);
             numbers(pass.all_logits.subspan(row * vocabulary, vocabulary));
             add_attention(pass, static_cast<std::int64_t>(row), config);
             line_ += "}\n";
@@ -52,11 +53,15 @@ public:
     }
 
 private:
-    Error failed() const { return make_error(ErrorKind::File, fmt::format("cannot write the trace '{}': {}.", path_, std::strerror(errno))); }
+    Error failed() const {
+        return make_error(ErrorKind::File,
+                          fmt::format("cannot write the trace '{}': {}.", path_, std::strerror(errno)));
+    }
 
     void numbers(std::span<const float> values) {
         line_ += '[';
-        for (std::size_t i = 0; i < values.size(); ++i) fmt::format_to(std::back_inserter(line_), "{}{:.9g}", i ? "," : "", values[i]);
+        for (std::size_t i = 0; i < values.size(); ++i)
+            fmt::format_to(std::back_inserter(line_), "{}{:.9g}", i ? "," : "", values[i]);
         line_ += ']';
     }
 
@@ -92,7 +97,9 @@ private:
 Json top_json(const StepFacts& step, const RunRecording& recording) {
     Json list = Json::array();
     for (const TokenProbability& candidate : step.top)
-        list.push_back({{"token", candidate.token}, {"text", recording.token_display(candidate.token)}, {"prob", candidate.probability}});
+        list.push_back({{"token", candidate.token},
+                        {"text", recording.token_display(candidate.token)},
+                        {"prob", candidate.probability}});
     return list;
 }
 
@@ -110,7 +117,8 @@ GeneratedText decode_pieces(const Tokenizer& tokenizer, std::span<const std::int
     return text;
 }
 
-Json result_json(const Arguments& arguments, Generation& generation, std::size_t prompt, const std::string& logits_hash) {
+Json result_json(const Arguments& arguments, Generation& generation, std::size_t prompt,
+                 const std::string& logits_hash) {
     const RunRecording& recording = *generation.recording();
     const RunFacts& facts = recording.facts();
     const auto tokens = generation.tokens();
@@ -123,9 +131,15 @@ Json result_json(const Arguments& arguments, Generation& generation, std::size_t
         peak = std::max(peak, step->kv.peak_bytes);
         copied += step->kv.copied_bytes;
         if (i >= static_cast<std::int32_t>(generated.size())) continue;  // the pass after which nothing was sampled
-        steps.push_back({{"position", prompt + i}, {"token", generated[i]}, {"text", text.pieces[i]}, {"micros", step->micros},
-                         {"kv_bytes_used", step->kv.used_bytes}, {"kv_bytes_reserved", step->kv.reserved_bytes},
-                         {"tokens_seen", step->kv.tokens_seen}, {"tokens_stored", step->kv.tokens_stored}, {"top", top_json(*step, recording)}});
+        steps.push_back({{"position", prompt + i},
+                         {"token", generated[i]},
+                         {"text", text.pieces[i]},
+                         {"micros", step->micros},
+                         {"kv_bytes_used", step->kv.used_bytes},
+                         {"kv_bytes_reserved", step->kv.reserved_bytes},
+                         {"tokens_seen", step->kv.tokens_seen},
+                         {"tokens_stored", step->kv.tokens_stored},
+                         {"top", top_json(*step, recording)}});
     }
     Json result;
     result["model"] = arguments.model;
@@ -135,7 +149,8 @@ Json result_json(const Arguments& arguments, Generation& generation, std::size_t
     result["weights"] = facts.weights_type;
     result["cache"] = facts.cache_spec;
     result["kv_type"] = facts.kv_type;
-    result["prompt_tokens"] = std::vector<std::int32_t>(tokens.begin(), tokens.begin() + static_cast<std::ptrdiff_t>(prompt));
+    result["prompt_tokens"] =
+        std::vector<std::int32_t>(tokens.begin(), tokens.begin() + static_cast<std::ptrdiff_t>(prompt));
     result["tokens"] = std::vector<std::int32_t>(generated.begin(), generated.end());
     result["text"] = text.whole;
     result["stop_reason"] = generation.stop_reason();
@@ -153,10 +168,12 @@ void print_summary(Generation& generation, std::size_t prompt, bool prefill_only
     const std::size_t generated = prefill_only ? 0 : generation.tokens().size() - prompt;
     double decode_micros = 0;
     for (std::int32_t i = 1; i < recording.step_count(); ++i) decode_micros += recording.step(i)->micros;
-    const std::string rate = generated < 2 ? "n/a" : fmt::format("{:.3f} ms per token", decode_micros / 1000.0 / static_cast<double>(generated - 1));
+    const std::string rate =
+        generated < 2 ? "n/a"
+                      : fmt::format("{:.3f} ms per token", decode_micros / 1000.0 / static_cast<double>(generated - 1));
     fmt::print("\n");
-    fmt::print(stderr, "prefill {} tokens in {:.2f} ms; decode {} tokens, {}; stopped: {}\n", prompt, recording.step(0)->micros / 1000.0,
-               generated, rate, generation.stop_reason());
+    fmt::print(stderr, "prefill {} tokens in {:.2f} ms; decode {} tokens, {}; stopped: {}\n", prompt,
+               recording.step(0)->micros / 1000.0, generated, rate, generation.stop_reason());
 }
 
 }  // namespace
@@ -201,7 +218,8 @@ Status run_generate(const Arguments& arguments, std::stop_token stop) {
         fmt::print("{}", stream.push(token));
         std::fflush(stdout);
     };
-    if (!arguments.json && model.meaningless_text) fmt::print(stderr, "The weights are random: the text has no meaning, the timings do.\n");
+    if (!arguments.json && model.meaningless_text)
+        fmt::print(stderr, "The weights are random: the text has no meaning, the timings do.\n");
     if (arguments.new_tokens > 0) show(generation.pending_token());
     while (!generation.finished()) {
         const Status status = generation.step(stop);
@@ -215,7 +233,8 @@ Status run_generate(const Arguments& arguments, std::stop_token stop) {
     }
     if (!arguments.trace_file.empty()) DS_RETURN_IF_ERROR(trace.finish());
     if (arguments.json) {
-        fmt::print("{}\n", result_json(arguments, generation, prompt->size(), hash.text()).dump(1, ' ', false, Json::error_handler_t::replace));
+        fmt::print("{}\n", result_json(arguments, generation, prompt->size(), hash.text())
+                               .dump(1, ' ', false, Json::error_handler_t::replace));
     } else {
         fmt::print("{}", stream.finish());
         print_summary(generation, prompt->size(), arguments.new_tokens == 0);

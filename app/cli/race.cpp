@@ -39,38 +39,54 @@ std::vector<DerivedPoint> derived_points(const LoadedModel& model, const RunReco
 }
 
 void print_row(const RacePoint& point) {
-    fmt::print("{:>7} {:>12.3f} {:>14.3f} {:>9.2f} {:>14.3g}  {}\n", point.length, point.cached_micros / 1000.0, point.recompute_micros / 1000.0,
-               point.recompute_micros / point.cached_micros, point.max_abs_logit_diff, point.same_token ? "yes" : "no");
+    fmt::print("{:>7} {:>12.3f} {:>14.3f} {:>9.2f} {:>14.3g}  {}\n", point.length, point.cached_micros / 1000.0,
+               point.recompute_micros / 1000.0, point.recompute_micros / point.cached_micros, point.max_abs_logit_diff,
+               point.same_token ? "yes" : "no");
     std::fflush(stdout);
 }
 
 Json race_json(const Arguments& arguments, const RunRecording& recording, const std::vector<DerivedPoint>& derived) {
     Json result;
     const RunFacts& facts = recording.facts();
-    result["run"] = {{"program_version", facts.program_version}, {"commit", facts.commit}, {"model", arguments.model}, {"backend", facts.backend},
-                     {"cpu", facts.cpu}, {"instruction_set", facts.instruction_set}, {"threads", facts.threads}, {"weights", facts.weights_type},
-                     {"cache", facts.cache_spec}, {"kv_type", facts.kv_type}, {"seed", facts.sampler.seed}, {"date", facts.date}};
+    result["run"] = {{"program_version", facts.program_version},
+                     {"commit", facts.commit},
+                     {"model", arguments.model},
+                     {"backend", facts.backend},
+                     {"cpu", facts.cpu},
+                     {"instruction_set", facts.instruction_set},
+                     {"threads", facts.threads},
+                     {"weights", facts.weights_type},
+                     {"cache", facts.cache_spec},
+                     {"kv_type", facts.kv_type},
+                     {"seed", facts.sampler.seed},
+                     {"date", facts.date}};
     result["rows"] = Json::array();
     for (std::int32_t i = 0; i < recording.race_count(); ++i) {
         const RacePoint p = recording.race_point(i);
-        result["rows"].push_back({{"length", p.length}, {"cached_micros", p.cached_micros}, {"recompute_micros", p.recompute_micros},
-                                  {"max_abs_logit_diff", p.max_abs_logit_diff}, {"same_token", p.same_token}});
+        result["rows"].push_back({{"length", p.length},
+                                  {"cached_micros", p.cached_micros},
+                                  {"recompute_micros", p.recompute_micros},
+                                  {"max_abs_logit_diff", p.max_abs_logit_diff},
+                                  {"same_token", p.same_token}});
     }
     result["derived"] = Json::array();
     for (const DerivedPoint& p : derived)
-        result["derived"].push_back({{"length", p.length}, {"recompute_micros", p.recompute_micros}, {"origin", "derived"}});
+        result["derived"].push_back(
+            {{"length", p.length}, {"recompute_micros", p.recompute_micros}, {"origin", "derived"}});
     return result;
 }
 
 // Runs the recompute lane after the pass just made, when the schedule says so.
 class RaceRunner {
 public:
-    RaceRunner(const Arguments& arguments, Generation& generation, RecomputeLane& lane) : arguments_(arguments), generation_(generation), lane_(lane) {}
+    RaceRunner(const Arguments& arguments, Generation& generation, RecomputeLane& lane)
+        : arguments_(arguments), generation_(generation), lane_(lane) {}
 
     Status after_pass(std::stop_token stop) {
         const StepFacts& step = generation_.last_step();
         const std::int64_t length = step.kv.tokens_seen;
-        const double expected = last_length_ == 0 ? 0 : last_micros_ * static_cast<double>(length) / static_cast<double>(last_length_);
+        const double expected =
+            last_length_ == 0 ? 0 : last_micros_ * static_cast<double>(length) / static_cast<double>(last_length_);
         // The prefill computes many tokens at once: it is no price of one cached token.
         if (step.phase != Phase::Decode || !arguments_.schedule.due(length, spent_, expected)) return {};
         const auto tokens = generation_.tokens().first(static_cast<std::size_t>(length));
@@ -126,7 +142,9 @@ Status run_race(const Arguments& arguments, std::stop_token stop) {
     auto recording = std::make_shared<RunRecording>(make_run_facts(*shared, arguments.sampler), RecordingLimits{0});
     Generation generation(shared, config, recording);
     DS_RETURN_IF_ERROR(generation.start(*prompt, {}, stop));
-    if (!arguments.json) fmt::print("{:>7} {:>12} {:>14} {:>9} {:>14}  {}\n", "length", "cached ms", "recompute ms", "times", "logit diff", "same token");
+    if (!arguments.json)
+        fmt::print("{:>7} {:>12} {:>14} {:>9} {:>14}  {}\n", "length", "cached ms", "recompute ms", "times",
+                   "logit diff", "same token");
     RaceRunner runner(arguments, generation, **lane);
     while (!generation.finished()) {
         DS_RETURN_IF_ERROR(generation.step(stop));
@@ -134,7 +152,8 @@ Status run_race(const Arguments& arguments, std::stop_token stop) {
     }
     const auto derived = derived_points(**loaded, *recording);
     if (arguments.json) fmt::print("{}\n", race_json(arguments, *recording, derived).dump(1));
-    else if (!derived.empty()) fmt::print("{} lengths between were not measured; --json lists their derived times.\n", derived.size());
+    else if (!derived.empty())
+        fmt::print("{} lengths between were not measured; --json lists their derived times.\n", derived.size());
     return {};
 }
 

@@ -1,5 +1,5 @@
-// The backends that work here, and for the others the sentence why not. The engine includes no backend: whoever puts the
-// program together registers them.
+// The backends that work here, and for the others the sentence why not. The engine includes no backend: whoever puts
+// the program together registers them.
 #pragma once
 
 #include <functional>

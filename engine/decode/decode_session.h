@@ -25,7 +25,8 @@ struct LoadedModel {
     StepProgram program;
 };
 using LoadedModelPtr = std::shared_ptr<const LoadedModel>;
-Result<LoadedModelPtr> load_model(ModelPtr model, std::shared_ptr<Backend> backend, WeightType type, const ProgressFn& progress, std::stop_token stop);
+Result<LoadedModelPtr> load_model(ModelPtr model, std::shared_ptr<Backend> backend, WeightType type,
+                                  const ProgressFn& progress, std::stop_token stop);
 
 struct SessionConfig {
     CacheSpec cache;
@@ -63,7 +64,8 @@ public:
     virtual ~DecodeSession() = default;
 
     // Feeds new tokens after those already seen, in one pass of at most max_pass_rows() rows. Capacity error, with both
-    // numbers, when they do not fit the context. Cancelled: nothing was fed. NonFinite: named by layer or step, nothing fed.
+    // numbers, when they do not fit the context. Cancelled: nothing was fed. NonFinite: named by layer or step, nothing
+    // fed.
     virtual Result<PassResult> feed(std::span<const std::int32_t> tokens, std::stop_token stop) = 0;
     virtual std::int64_t max_pass_rows() const = 0;
     // Keeps the first `tokens` tokens. More than seen, or negative: Argument error. Fewer than can be restored

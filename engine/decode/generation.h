@@ -24,22 +24,24 @@ struct GenerationConfig {
 class Generation {
 public:
     // `recording` may be null. The session must be empty or hold a prefix of the tokens given to start().
-    Generation(std::shared_ptr<DecodeSession> session, const GenerationConfig& config, std::shared_ptr<RunRecording> recording);
+    Generation(std::shared_ptr<DecodeSession> session, const GenerationConfig& config,
+               std::shared_ptr<RunRecording> recording);
     ~Generation();
 
     // Prefill of the prompt in chunks; one StepFacts (index 0) for the whole prompt. Empty prompt, token out of range,
-    // prompt longer than the context: one sentence with the values. Progress in tokens. Cancelled: the chunks that were fed
-    // stay (as a step with stop reason "cancelled"); start() with the same prompt goes on from there.
+    // prompt longer than the context: one sentence with the values. Progress in tokens. Cancelled: the chunks that were
+    // fed stay (as a step with stop reason "cancelled"); start() with the same prompt goes on from there.
     Status start(std::span<const std::int32_t> prompt, const ProgressFn& progress, std::stop_token stop);
-    // Feeds tokens that are already decided (after a switch of strategy, or when the view is played again) as one step of phase Refeed.
-    // The random numbers that the generated ones took are skipped, so that the next token is the one that an uninterrupted
-    // run would have drawn. Nothing is sampled when new_tokens have been reached.
-    Status feed_again(std::span<const std::int32_t> tokens, std::span<const bool> generated, const ProgressFn& progress, std::stop_token stop);
-    // For a session that was taken over from another run together with the beginning of its recording: which of the tokens
-    // that it holds were generated. Call it before feed_again().
+    // Feeds tokens that are already decided (after a switch of strategy, or when the view is played again) as one step
+    // of phase Refeed. The random numbers that the generated ones took are skipped, so that the next token is the one
+    // that an uninterrupted run would have drawn. Nothing is sampled when new_tokens have been reached.
+    Status feed_again(std::span<const std::int32_t> tokens, std::span<const bool> generated, const ProgressFn& progress,
+                      std::stop_token stop);
+    // For a session that was taken over from another run together with the beginning of its recording: which of the
+    // tokens that it holds were generated. Call it before feed_again().
     void mark_generated(std::span<const bool> generated);
-    // Feeds the token sampled last and samples the next. An empty stop reason means that it went on. Cancelled: an error of
-    // that kind, nothing fed, and the next call goes on.
+    // Feeds the token sampled last and samples the next. An empty stop reason means that it went on. Cancelled: an
+    // error of that kind, nothing fed, and the next call goes on.
     Status step(std::stop_token stop);
 
     bool finished() const;

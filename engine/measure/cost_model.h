@@ -1,7 +1,8 @@
 // FLOPs and bytes from the shapes. FLOPs: matrix products only, 2 per multiply-add: 2 N per token, attention 4 L H d t
 // for a token that reads t entries (itself included), head 2 V D for every row whose logits are needed. Bytes of a
-// step: matrix weights once (a tied head once, one embedding row per token, norms and biases counted), K and V rows read, the
-// new one included, K and V row written, scales. Recompute has no KV bytes; its scratch counts as activations.
+// step: matrix weights once (a tied head once, one embedding row per token, norms and biases counted), K and V rows
+// read, the new one included, K and V row written, scales. Recompute has no KV bytes; its scratch counts as
+// activations.
 #pragma once
 
 #include <cstdint>

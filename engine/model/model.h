@@ -48,7 +48,7 @@ struct Model {
     ModelWeights index;
     std::shared_ptr<const Tokenizer> tokenizer;  // never null
     bool meaningless_text = false;               // synthetic weights
-    std::string identity;                        // xxh64 of config and weights' header and bytes sampled, for recordings
+    std::string identity;  // xxh64 of config and weights' header and bytes sampled, for recordings
     std::vector<HeadRole> head_roles;
     std::vector<PromptPreset> presets;
     // Highest id that may be sampled + 1; smaller than the vocabulary when the embedding is padded.
@@ -66,12 +66,15 @@ struct OpenOptions {
 };
 
 // MODEL: "bundled", "synthetic:NAME[,context=N]", a folder. Errors name the file, the tensor and both values.
-Result<ModelPtr> open_model(const std::string& spec, const OpenOptions& options, const ProgressFn& progress, std::stop_token stop);
-// The configuration alone: no weights are generated, mapped or checked against memory (`info`, the dialog before loading).
+Result<ModelPtr> open_model(const std::string& spec, const OpenOptions& options, const ProgressFn& progress,
+                            std::stop_token stop);
+// The configuration alone: no weights are generated, mapped or checked against memory (`info`, the dialog before
+// loading).
 Result<ModelConfig> describe_model(const std::string& spec, const OpenOptions& options);
 // The built-in specs: bundled and every synthetic one.
 std::vector<ModelInfo> known_models();
-// The folder of resources: DECODESCOPE_RESOURCES, beside the executable, ../share/decodescope, the source tree. Empty when not found.
+// The folder of resources: DECODESCOPE_RESOURCES, beside the executable, ../share/decodescope, the source tree. Empty
+// when not found.
 std::string find_resources();
 
 // Emits the forward pass of a model whose matrices lie in memory as `matrix_type`.

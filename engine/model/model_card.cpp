@@ -82,7 +82,8 @@ Result<std::vector<PromptPreset>> read_presets(const std::string& folder) {
 
 // Beginnings that say something to any model that has read stories, for models that bring none of their own.
 std::vector<PromptPreset> general_presets() {
-    return {{"story", "en", "Once upon a time", "Once upon a time there was a", "The cache gains one row per layer with every token."},
+    return {{"story", "en", "Once upon a time", "Once upon a time there was a",
+             "The cache gains one row per layer with every token."},
             {"story-zh", "zh_CN", "从前", "从前有一个", "每生成一个词元，每一层的缓存就多一行。"}};
 }
 

@@ -13,6 +13,7 @@
 #include "engine/support/hash.h"
 #include "engine/support/numbers.h"
 #include "kernels/api/half.h"
+#include "kernels/api/usable_cores.h"
 
 namespace decodescope {
 namespace {
@@ -136,9 +137,9 @@ bool fill_all(const std::vector<Job>& jobs, const ProgressFn& progress, std::sto
                 progress(static_cast<std::int64_t>(i + 1), static_cast<std::int64_t>(pieces.size()));
         }
     };
-    const unsigned cores = std::clamp(std::thread::hardware_concurrency(), 1u, 16u);
+    const int cores = std::min(usable_cores(), 16);
     std::vector<std::jthread> helpers;
-    for (unsigned i = 1; i < cores; ++i) helpers.emplace_back(work, false);
+    for (int i = 1; i < cores; ++i) helpers.emplace_back(work, false);
     work(true);
     helpers.clear();  // joins
     if (stop.stop_requested()) return false;

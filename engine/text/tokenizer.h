@@ -22,8 +22,10 @@ class Tokenizer {
 public:
     virtual ~Tokenizer() = default;
     // Error when stopped or when the text is larger than 2^31 bytes.
-    virtual Result<std::vector<std::int32_t>> encode(std::string_view text, const EncodeOptions& options, std::stop_token stop = {}) const = 0;
-    // Raw bytes of a token, which may be part of a character. Special tokens: their written form. Empty for ids without a token.
+    virtual Result<std::vector<std::int32_t>> encode(std::string_view text, const EncodeOptions& options,
+                                                     std::stop_token stop = {}) const = 0;
+    // Raw bytes of a token, which may be part of a character. Special tokens: their written form. Empty for ids without
+    // a token.
     virtual std::string_view token_bytes(std::int32_t id) const = 0;
     virtual bool is_special(std::int32_t id) const = 0;
     virtual std::int32_t size() const = 0;  // ids 0 .. size-1
@@ -32,7 +34,8 @@ public:
     virtual bool adds_bos() const = 0;
     virtual std::string fingerprint() const = 0;  // xxh64 of vocabulary, merges and special tokens
 
-    // For chips and tables: special tokens as written, incomplete bytes as \xF0\x9F, control characters escaped, spaces kept.
+    // For chips and tables: special tokens as written, incomplete bytes as \xF0\x9F, control characters escaped, spaces
+    // kept.
     std::string display(std::int32_t id) const;
     // Whole sequence; bytes that are no UTF-8 become U+FFFD.
     std::string decode(std::span<const std::int32_t> ids) const;

@@ -21,7 +21,8 @@ namespace decodescope {
 
 enum class MemoryPurpose : std::uint8_t { Weights, KvCache, Activations, Staging };
 constexpr int kMemoryPurposeCount = 4;
-constexpr std::array<std::string_view, kMemoryPurposeCount> kMemoryPurposeNames = {"weights", "KV cache", "activations", "staging"};
+constexpr std::array<std::string_view, kMemoryPurposeCount> kMemoryPurposeNames = {"weights", "KV cache", "activations",
+                                                                                   "staging"};
 
 // Bytes as the allocator counted them.
 struct MemoryCounts {
@@ -64,7 +65,8 @@ struct WeightTable {
     std::shared_ptr<const void> owner;  // keeps the mapped file or the synthetic storage alive
 };
 
-// Progress of long work: done and total in the same unit; called at most every few milliseconds from the working thread.
+// Progress of long work: done and total in the same unit; called at most every few milliseconds from the working
+// thread.
 using ProgressFn = std::function<void(std::int64_t done, std::int64_t total)>;
 
 enum class WeightType : std::uint8_t { AsInFile, F32, F16, BF16 };

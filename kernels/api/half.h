@@ -25,7 +25,8 @@ inline std::uint16_t f32_to_f16(float value) {
     const std::uint16_t sign = static_cast<std::uint16_t>((bits >> 16) & 0x8000u);
     const std::uint32_t magnitude = bits & 0x7FFFFFFFu;
     if (magnitude > 0x7F800000u) return static_cast<std::uint16_t>(sign | 0x7E00u | ((magnitude >> 13) & 0x3FFu));
-    if (magnitude >= 0x477FF000u) return static_cast<std::uint16_t>(sign | 0x7C00u);  // 65520 and above round to infinity
+    if (magnitude >= 0x477FF000u)
+        return static_cast<std::uint16_t>(sign | 0x7C00u);  // 65520 and above round to infinity
     if (magnitude < 0x38800000u) {  // below 2^-14: let the f32 adder round at the subnormal step 2^-24
         const float rounded = std::bit_cast<float>(magnitude) + 0.5f;
         return static_cast<std::uint16_t>(sign | (std::bit_cast<std::uint32_t>(rounded) - 0x3F000000u));

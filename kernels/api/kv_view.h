@@ -26,7 +26,8 @@ struct EntryTable {
     int log2_page = 30;
     std::int32_t count = 0;                    // entries after this step's rows are stored
     const std::int32_t* positions = nullptr;   // [count]
-    const std::int32_t* store_entries = nullptr;  // [new rows]: the entry each new row is stored in; null: the last ones, in order
+    // [new rows]: the entry each new row is stored in; null: the last ones, in order.
+    const std::int32_t* store_entries = nullptr;
 };
 
 struct KvView {

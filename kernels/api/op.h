@@ -1,5 +1,5 @@
-// A step is a program: the flat list of operations of one forward pass. The transformer emits it, a backend compiles it,
-// and the timeline, the cost model, slow motion and the memory prediction read the same list.
+// A step is a program: the flat list of operations of one forward pass. The transformer emits it, a backend compiles
+// it, and the timeline, the cost model, slow motion and the memory prediction read the same list.
 #pragma once
 
 #include <cstdint>
@@ -63,7 +63,7 @@ struct OpDesc {
     float scale = 1.0f;                           // Attention: scores are multiplied by it, 1 / sqrt(head_dim)
     RopeDesc rope;
     bool logits_rows_only = false;                // runs on the selected rows, not on all
-    std::int64_t weight_bytes = 0;                // read once per step: matrix, bias, norm. Embeddings: bytes of one row
+    std::int64_t weight_bytes = 0;  // read once per step: matrix, bias, norm. Embeddings: bytes of one row
 };
 
 // One activation, [rows, width] f32, where rows are all rows of the step or the selected ones.

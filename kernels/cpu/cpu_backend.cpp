@@ -6,9 +6,9 @@
 
 #include <algorithm>
 #include <chrono>
-#include <thread>
 #include <utility>
 
+#include "kernels/api/usable_cores.h"
 #include "kernels/api/validate.h"
 #include "kernels/cpu/attention_stage.h"
 #include "kernels/cpu/cpu_step.h"
@@ -269,11 +269,10 @@ Result<std::unique_ptr<Backend>> make_cpu_backend(const CpuBackendOptions& optio
     if (options.threads < 0 || options.threads > kMostThreads)
         return make_error(ErrorKind::Argument, fmt::format("{} threads were asked for.", options.threads),
                           fmt::format("Choose 1 to {}, or 0 for all cores.", kMostThreads));
-    const int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
     // Tiles run on our own threads: a second pool behind the products would fight for the same cores.
     openblas_set_num_threads(1);
     return std::unique_ptr<Backend>(
-        std::make_unique<CpuBackend>(options, *kernels, options.threads == 0 ? cores : options.threads,
+        std::make_unique<CpuBackend>(options, *kernels, options.threads == 0 ? usable_cores() : options.threads,
                                      use_own_products(options, *kernels)));
 }
 

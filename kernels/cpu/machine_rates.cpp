@@ -6,6 +6,7 @@
 #include <atomic>
 #include <chrono>
 
+#include "kernels/api/usable_cores.h"
 #include "kernels/cpu/kernel_table.h"
 #include "kernels/cpu/thread_pool.h"
 #include "kernels/reference/host_memory.h"
@@ -95,7 +96,7 @@ std::int64_t buffer_chunks() {
 
 MachineRates measure_machine_rates(int threads, std::stop_token stop) {
     MachineRates rates;
-    const int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+    const int cores = usable_cores();
     ThreadPool one(1), all(threads <= 0 ? cores : threads);
     HostMemory memory;
     const std::int64_t chunks = buffer_chunks();

@@ -1,14 +1,15 @@
 #include "kernels/cpu/thread_pool.h"
 
-#include <algorithm>
 #include <system_error>
 
 #include <hwy/cache_control.h>
 
+#include "kernels/api/usable_cores.h"
+
 namespace decodescope {
 namespace {
 
-// A barrier is crossed in well under this many pauses when every thread has a core. Long spins are a trap where they
+// The last chunks of a stage are done in well under this many pauses when every thread has a core. Long spins are a trap where they
 // have not: the spinning thread holds the core that the thread it waits for needs.
 constexpr int kSpins = 1000;
 constexpr int kSpinsOversubscribed = 20;
@@ -16,8 +17,7 @@ constexpr int kSpinsOversubscribed = 20;
 }  // namespace
 
 ThreadPool::ThreadPool(int threads) {
-    const int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
-    spins_ = threads > cores ? kSpinsOversubscribed : kSpins;
+    spins_ = threads > usable_cores() ? kSpinsOversubscribed : kSpins;
     // Known before the first worker runs, lowered while none has been given work.
     threads_ = 1;
     for (int thread = 1; thread < threads; ++thread) {
@@ -31,31 +31,25 @@ ThreadPool::ThreadPool(int threads) {
 }
 
 ThreadPool::~ThreadPool() {
-    quit_ = true;
-    phase_.fetch_add(1, std::memory_order_release);
-    phase_.notify_all();
+    quit_.store(true, std::memory_order_relaxed);
+    announce();
     for (std::thread& thread : workers_) thread.join();
 }
 
-void ThreadPool::wait_for_change(std::atomic<std::uint32_t>& value, std::uint32_t seen) const {
+void ThreadPool::wait_for_change(std::uint32_t seen) const {
     for (int spin = 0; spin < spins_; ++spin) {
-        if (value.load(std::memory_order_acquire) != seen) return;
+        if (phase_.load(std::memory_order_acquire) != seen) return;
         hwy::Pause();
     }
-    while (value.load(std::memory_order_acquire) == seen) value.wait(seen, std::memory_order_acquire);
+    while (phase_.load(std::memory_order_acquire) == seen) phase_.wait(seen, std::memory_order_acquire);
 }
 
-void ThreadPool::take_chunks(int thread) {
-    const std::int64_t chunks = chunks_;
-    const int stage = stage_;
-    for (;;) {
-        const std::int64_t chunk = next_chunk_.fetch_add(1, std::memory_order_relaxed);
-        if (chunk >= chunks) return;
-        work_->run_chunk(stage, chunk, thread);
-    }
+void ThreadPool::announce() {
+    phase_.fetch_add(1, std::memory_order_release);
+    phase_.notify_all();
 }
 
-// Moves on to the next stage that needs all threads; runs the small ones on the way. False at the end of the job.
+// Moves on to the next stage that is shared; runs the small ones on the way. False at the end of the job.
 bool ThreadPool::advance(int thread) {
     const int stages = work_->stages();
     while (++stage_ < stages) {
@@ -68,53 +62,51 @@ bool ThreadPool::advance(int thread) {
 }
 
 void ThreadPool::release() {
-    next_chunk_.store(0, std::memory_order_relaxed);
-    arrived_.store(0, std::memory_order_relaxed);
-    phase_.fetch_add(1, std::memory_order_release);
-    phase_.notify_all();
+    chunks_done_.store(0, std::memory_order_relaxed);
+    claims_.store(static_cast<std::uint64_t>(chunks_) << 32, std::memory_order_release);
+    announce();
 }
 
-// True for the last thread of a stage, which has then prepared what follows.
-bool ThreadPool::arrive(int thread) {
-    if (arrived_.fetch_add(1, std::memory_order_acq_rel) != threads_ - 1) return false;
-    work_->stage_done(stage_);
-    if (advance(thread)) {
-        release();
-    } else {
-        finished_ = true;
+// Returns when there is nothing left to take. A thread that comes late finds the stage of now, or none.
+void ThreadPool::take_chunks(int thread) {
+    for (;;) {
+        const std::uint64_t claim = claims_.fetch_add(1, std::memory_order_acq_rel);
+        const std::uint32_t chunks = static_cast<std::uint32_t>(claim >> 32), chunk = static_cast<std::uint32_t>(claim);
+        if (chunk >= chunks) return;
+        work_->run_chunk(stage_, chunk, thread);
+        if (chunks_done_.fetch_add(1, std::memory_order_acq_rel) + 1 != chunks) continue;
+        work_->stage_done(stage_);
+        if (advance(thread)) {
+            release();
+            continue;
+        }
+        finished_.store(true, std::memory_order_release);
+        announce();
+        return;
     }
-    caller_signal_.fetch_add(1, std::memory_order_release);
-    caller_signal_.notify_one();
-    return true;
 }
 
 void ThreadPool::worker(int thread) {
     std::uint32_t seen = 0;
     for (;;) {
-        wait_for_change(phase_, seen);
-        // Never skips a phase: the next one is released only after this thread has arrived.
-        seen += 1;
-        if (quit_) return;
+        wait_for_change(seen);
+        seen = phase_.load(std::memory_order_acquire);
+        if (quit_.load(std::memory_order_relaxed)) return;
         take_chunks(thread);
-        arrive(thread);
     }
 }
 
 void ThreadPool::run(StageWork& work) {
     work_ = &work;
     stage_ = -1;
-    finished_ = false;
-    if (!advance(0)) {
-        finished_ = true;
-        return;
-    }
-    std::uint32_t seen = caller_signal_.load(std::memory_order_relaxed);
+    if (!advance(0)) return;
+    finished_.store(false, std::memory_order_relaxed);
     release();
-    while (!finished_) {
+    for (;;) {
+        const std::uint32_t seen = phase_.load(std::memory_order_acquire);
         take_chunks(0);
-        arrive(0);
-        wait_for_change(caller_signal_, seen);
-        seen += 1;
+        if (finished_.load(std::memory_order_acquire)) return;
+        wait_for_change(seen);
     }
 }
 

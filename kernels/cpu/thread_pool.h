@@ -1,6 +1,7 @@
-// The threads of the CPU backend. A job is a list of stages with a barrier after each; the chunks of a stage are taken
-// by whichever thread is free. Waiting threads spin for a moment and then sleep, so that an idle program costs nothing
-// and a busy neighbour costs a time slice at most.
+// The threads of the CPU backend. A job is a list of stages, one after the other; the chunks of a stage are taken by
+// whichever thread is free. A stage is complete when its chunks are, not when every thread has been there: a thread that
+// the system does not let run, because something else needs the core, is not waited for unless it holds a chunk.
+// Waiting threads spin for a moment and then sleep, so that an idle program costs nothing.
 #pragma once
 
 #include <atomic>
@@ -39,26 +40,26 @@ public:
 private:
     void worker(int thread);
     void take_chunks(int thread);
-    bool arrive(int thread);
     bool advance(int thread);
     void release();
-    void wait_for_change(std::atomic<std::uint32_t>& value, std::uint32_t seen) const;
+    void announce();
+    void wait_for_change(std::uint32_t seen) const;
 
     int threads_ = 1;
     int spins_ = 0;
     std::vector<std::thread> workers_;
 
-    // Written by the thread that arrives last, or by run() before anybody is woken; published by phase_.
+    // Written while no chunk is out: by run() before a stage is released, or by the thread that did the last chunk of
+    // one. Read only by a thread that holds a chunk; published by claims_.
     StageWork* work_ = nullptr;
     int stage_ = -1;
     std::int64_t chunks_ = 0;
-    bool finished_ = true;
-    bool quit_ = false;
 
-    alignas(64) std::atomic<std::uint32_t> phase_{0};          // counts released stages; workers wait for it
-    alignas(64) std::atomic<std::uint32_t> caller_signal_{0};  // counts stage ends; the calling thread waits for it
-    alignas(64) std::atomic<std::int64_t> next_chunk_{0};
-    alignas(64) std::atomic<int> arrived_{0};
+    alignas(64) std::atomic<std::uint64_t> claims_{0};  // chunks of the stage << 32 | next one: both from one access
+    alignas(64) std::atomic<std::uint32_t> chunks_done_{0};
+    alignas(64) std::atomic<std::uint32_t> phase_{0};  // counts released stages and ended jobs; threads wait for it
+    std::atomic<bool> finished_{true};
+    std::atomic<bool> quit_{false};
 };
 
 }  // namespace decodescope

@@ -18,9 +18,34 @@ TEST(Arguments, NothingMeansTheWindow) {
 }
 
 TEST(Arguments, GenerateTakesEverythingTheContractNames) {
-    const auto outcome = parse({"generate", "-m", "synthetic:gpt2-small,context=512", "--tokens", "1,2,3", "-n", "0", "--cache", "preallocated:capacity=64,slab=true",
-                                "--kv-type", "k=f16,v=f32", "--chunk", "5", "--json", "--trace", "t.jsonl", "--temperature", "0.8", "--top-k", "40", "--top-p", "0.9",
-                                "--seed", "7", "--weights", "f16", "--threads", "2"});
+    const auto outcome = parse({"generate",
+                                "-m",
+                                "synthetic:gpt2-small,context=512",
+                                "--tokens",
+                                "1,2,3",
+                                "-n",
+                                "0",
+                                "--cache",
+                                "preallocated:capacity=64,slab=true",
+                                "--kv-type",
+                                "k=f16,v=f32",
+                                "--chunk",
+                                "5",
+                                "--json",
+                                "--trace",
+                                "t.jsonl",
+                                "--temperature",
+                                "0.8",
+                                "--top-k",
+                                "40",
+                                "--top-p",
+                                "0.9",
+                                "--seed",
+                                "7",
+                                "--weights",
+                                "f16",
+                                "--threads",
+                                "2"});
     ASSERT_TRUE(outcome.ok()) << outcome.error().text();
     const Arguments& a = outcome->arguments;
     EXPECT_EQ(a.command, Command::Generate);
@@ -39,7 +64,8 @@ TEST(Arguments, GenerateTakesEverythingTheContractNames) {
 }
 
 TEST(Arguments, BenchRepeatsTheCache) {
-    const auto outcome = parse({"bench", "--lengths", "64,96", "--cache", "growing", "--cache", "recompute", "--repeats", "3", "-o", "d"});
+    const auto outcome = parse(
+        {"bench", "--lengths", "64,96", "--cache", "growing", "--cache", "recompute", "--repeats", "3", "-o", "d"});
     ASSERT_TRUE(outcome.ok()) << outcome.error().text();
     EXPECT_EQ(outcome->arguments.caches.size(), 2u);
     EXPECT_EQ(outcome->arguments.lengths, (std::vector<std::int64_t>{64, 96}));

@@ -44,8 +44,10 @@ protected:
     Outcome run(const std::string& arguments, const std::string& environment = "LC_ALL=C.UTF-8") {
         const std::string out = (folder_ / "stdout").string(), err = (folder_ / "stderr").string();
         // Relative paths of the arguments lie in the test's folder.
-        const std::string line = "cd '" + folder_.string() + "' && env -u DISPLAY -u WAYLAND_DISPLAY -u QT_QPA_PLATFORM " + environment + " DECODESCOPE_RESOURCES='" DECODESCOPE_SOURCE_DIR "/resources' '" DECODESCOPE_PROGRAM "' " +
-                                 arguments + " >'" + out + "' 2>'" + err + "' </dev/null";
+        const std::string line =
+            "cd '" + folder_.string() + "' && env -u DISPLAY -u WAYLAND_DISPLAY -u QT_QPA_PLATFORM " + environment +
+            " DECODESCOPE_RESOURCES='" DECODESCOPE_SOURCE_DIR "/resources' '" DECODESCOPE_PROGRAM "' " + arguments +
+            " >'" + out + "' 2>'" + err + "' </dev/null";
         const int status = std::system(line.c_str());
         return {WIFEXITED(status) ? WEXITSTATUS(status) : 256 + status, read_whole(out), read_whole(err)};
     }
@@ -63,8 +65,9 @@ protected:
 
 TEST_F(Program, GenerateSaysWhatTheContractNames) {
     const Json j = run_json("generate --tokens 5,6,7,8 -n 6 --ignore-eos --json");
-    for (const char* key : {"model", "backend", "threads", "weights", "cache", "kv_type", "prompt_tokens", "tokens", "text", "stop_reason", "prefill",
-                            "kv_bytes_peak", "kv_bytes_copied", "logits_hash", "steps"})
+    for (const char* key :
+         {"model", "backend", "threads", "weights", "cache", "kv_type", "prompt_tokens", "tokens", "text",
+          "stop_reason", "prefill", "kv_bytes_peak", "kv_bytes_copied", "logits_hash", "steps"})
         EXPECT_TRUE(j.contains(key)) << key;
     EXPECT_EQ(j["prompt_tokens"], Json({5, 6, 7, 8}));
     EXPECT_EQ(j["tokens"].size(), 6u);
@@ -87,8 +90,8 @@ TEST_F(Program, GenerateSaysWhatTheContractNames) {
 
 TEST_F(Program, CachesAgreeAndCountTheirBytes) {
     const std::string common = "generate --tokens 5,6,7,8,9 -n 8 --ignore-eos --json --cache ";
-    const Json growing = run_json(common + "growing"), reserved = run_json(common + "preallocated"), slab = run_json(common + "preallocated:slab=true"),
-               none = run_json(common + "recompute");
+    const Json growing = run_json(common + "growing"), reserved = run_json(common + "preallocated"),
+               slab = run_json(common + "preallocated:slab=true"), none = run_json(common + "recompute");
     EXPECT_EQ(growing["tokens"], reserved["tokens"]);
     EXPECT_EQ(growing["tokens"], none["tokens"]);
     EXPECT_EQ(growing["tokens"], slab["tokens"]);
@@ -97,7 +100,8 @@ TEST_F(Program, CachesAgreeAndCountTheirBytes) {
     EXPECT_EQ(reserved["kv_bytes_copied"], 0);
     const Json info = run_json("info bundled --json");
     const long long per_token = info["kv_bytes_per_token"]["f32"].get<long long>();
-    EXPECT_EQ(per_token, 2 * info["layers"].get<long long>() * info["kv_heads"].get<long long>() * info["head_dim"].get<long long>() * 4);
+    EXPECT_EQ(per_token, 2 * info["layers"].get<long long>() * info["kv_heads"].get<long long>() *
+                             info["head_dim"].get<long long>() * 4);
     EXPECT_EQ(reserved["steps"][7]["kv_bytes_used"].get<long long>(), per_token * 12);
     EXPECT_EQ(reserved["steps"][7]["kv_bytes_reserved"].get<long long>(), per_token * 13);  // min(context, prompt + n)
     EXPECT_EQ(growing["steps"][7]["kv_bytes_reserved"].get<long long>(), per_token * 12);
@@ -136,7 +140,8 @@ TEST_F(Program, PrefillOnlyAndTraceAtEveryChunkSize) {
 }
 
 TEST_F(Program, SameSeedSameRun) {
-    const std::string line = "generate --tokens 5,6,7 -n 12 --ignore-eos --temperature 0.9 --top-p 0.95 --seed 11 --threads 2 --json";
+    const std::string line =
+        "generate --tokens 5,6,7 -n 12 --ignore-eos --temperature 0.9 --top-p 0.95 --seed 11 --threads 2 --json";
     const Json a = run_json(line), b = run_json(line), c = run_json(line + " --cache growing");
     EXPECT_EQ(a["tokens"], b["tokens"]);
     EXPECT_EQ(a["logits_hash"], b["logits_hash"]);
@@ -195,7 +200,8 @@ TEST_F(Program, PromptLongerThanTheContextNamesBoth) {
 }
 
 TEST_F(Program, NumbersDoNotFollowTheLocale) {
-    const Outcome outcome = run("bench --lengths 8,16 --repeats 1 -o '" + (folder_ / "Загрузки 模型 é").string() + "'", "LC_ALL=de_DE.UTF-8");
+    const Outcome outcome = run("bench --lengths 8,16 --repeats 1 -o '" + (folder_ / "Загрузки 模型 é").string() + "'",
+                                "LC_ALL=de_DE.UTF-8");
     ASSERT_EQ(outcome.code, 0) << outcome.err;
     const fs::path folder = folder_ / "Загрузки 模型 é";
     const Json j = Json::parse(read_whole(folder / "timing.json"), nullptr, false);
@@ -203,7 +209,10 @@ TEST_F(Program, NumbersDoNotFollowTheLocale) {
     EXPECT_TRUE(j.contains("run"));
     EXPECT_TRUE(j["rows"].is_array());
     const std::string csv = read_whole(folder / "timing.csv");
-    EXPECT_NE(csv.find("length,cache,kv_type,weights,backend,phase,median_ms,min_ms,max_ms,repeats,kv_bytes_used,kv_bytes_reserved,flops,bytes"), std::string::npos) << csv;
+    EXPECT_NE(csv.find("length,cache,kv_type,weights,backend,phase,median_ms,min_ms,max_ms,repeats,kv_bytes_used,kv_"
+                       "bytes_reserved,flops,bytes"),
+              std::string::npos)
+        << csv;
     EXPECT_EQ(csv.rfind("#", 0), 0u);
 }
 

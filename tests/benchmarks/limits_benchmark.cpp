@@ -1,4 +1,5 @@
-// The limits in time that the tests only count: run by hand, on a quiet machine. Each prints its figure; nothing is asserted.
+// The limits in time that the tests only count: run by hand, on a quiet machine. Each prints its figure; nothing is
+// asserted.
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
 
@@ -48,7 +49,8 @@ std::unique_ptr<DecodeSession> session_at(const LoadedModelPtr& model, std::int6
     auto session = DecodeSession::create(model, config);
     DS_CHECK(session.ok());
     std::vector<std::int32_t> tokens;
-    for (std::int64_t i = 0; i < length; ++i) tokens.push_back(static_cast<std::int32_t>((i * 7919 + 13) % model->model->sampled_vocabulary));
+    for (std::int64_t i = 0; i < length; ++i)
+        tokens.push_back(static_cast<std::int32_t>((i * 7919 + 13) % model->model->sampled_vocabulary));
     for (std::int64_t done = 0; done < length;) {
         const std::int64_t rows = std::min<std::int64_t>((*session)->max_pass_rows(), length - done);
         DS_CHECK((*session)->feed({tokens.data() + done, static_cast<std::size_t>(rows)}, {}).ok());
@@ -74,7 +76,8 @@ void validate_thousand_tensors(benchmark::State& state) {
     std::string json = "{";
     constexpr std::int64_t kBytes = 4096;
     for (int i = 0; i < 1000; ++i)
-        json += fmt::format("{}\"t{}\":{{\"dtype\":\"F32\",\"shape\":[32,32],\"data_offsets\":[{},{}]}}", i ? "," : "", i, i * kBytes, (i + 1) * kBytes);
+        json += fmt::format("{}\"t{}\":{{\"dtype\":\"F32\",\"shape\":[32,32],\"data_offsets\":[{},{}]}}", i ? "," : "",
+                            i, i * kBytes, (i + 1) * kBytes);
     json += "}";
     while (json.size() % 8) json += ' ';
     std::vector<std::byte> file(8 + json.size() + 1000 * kBytes);
@@ -92,7 +95,8 @@ void refuse_hostile_header(benchmark::State& state) {
 }
 BENCHMARK(refuse_hostile_header)->Unit(benchmark::kMillisecond);
 
-// One decode step of the bundled model: the argument is the length, then whether attention is captured (the limit is 5 % at 1024).
+// One decode step of the bundled model: the argument is the length, then whether attention is captured (the limit is 5
+// % at 1024).
 void decode_bundled(benchmark::State& state) {
     static const LoadedModelPtr model = load("bundled");
     const std::int64_t length = state.range(0);
@@ -140,9 +144,11 @@ void recompute_gpt2_small(benchmark::State& state) {
         DS_CHECK(point.ok());
         micros += point->recompute_micros;
     }
-    const double flops = static_cast<double>(recompute_run_flops(model->program, model->model->config, state.range(0), 1));
+    const double flops =
+        static_cast<double>(recompute_run_flops(model->program, model->model->config, state.range(0), 1));
     state.counters["GFLOP/s"] = flops * static_cast<double>(state.iterations()) / micros / 1000.0;
-    state.counters["share_of_peak"] = flops * static_cast<double>(state.iterations()) / micros / 1000.0 / rates.gflops_all;
+    state.counters["share_of_peak"] =
+        flops * static_cast<double>(state.iterations()) / micros / 1000.0 / rates.gflops_all;
 }
 BENCHMARK(recompute_gpt2_small)->Arg(256)->Arg(512)->Unit(benchmark::kMillisecond)->UseRealTime();
 

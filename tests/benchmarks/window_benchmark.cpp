@@ -1,6 +1,6 @@
-// The window's limits: first window under 1.5 s, first token under 0.3 s after it, longest gap of a 10 ms heartbeat in the GUI
-// thread under 50 ms while running flat out to the full context, memory under 600 MB, GUI thread under 10 % of a core.
-// Prints what it measured; asserts nothing. Run by hand with QT_QPA_PLATFORM=offscreen.
+// The window's limits: first window under 1.5 s, first token under 0.3 s after it, longest gap of a 10 ms heartbeat in
+// the GUI thread under 50 ms while running flat out to the full context, memory under 600 MB, GUI thread under 10 % of
+// a core. Prints what it measured; asserts nothing. Run by hand with QT_QPA_PLATFORM=offscreen.
 #include <fmt/format.h>
 #include <time.h>
 
@@ -31,7 +31,8 @@ double thread_seconds() {
 double memory_mb(const std::string& field) {
     std::ifstream in("/proc/self/status");
     for (std::string line; std::getline(in, line);)
-        if (line.rfind(field + ":", 0) == 0) return 1024e-6 * static_cast<double>(std::stoll(line.substr(field.size() + 1)));
+        if (line.rfind(field + ":", 0) == 0)
+            return 1024e-6 * static_cast<double>(std::stoll(line.substr(field.size() + 1)));
     return 0;
 }
 
@@ -90,8 +91,8 @@ int main(int argc, char** argv) {
     run_until(session, [&] { return session.finished(); }, 600000);
     const double cpu = thread_seconds() - cpu_before, wall = clock.nsecsElapsed() * 1e-9 - wall_before;
     fmt::print("first window {:.2f} s, first token {:.2f} s later\n", window_seconds, token_seconds);
-    fmt::print("{} steps in {:.1f} s ({} lane): longest heartbeat gap {:.1f} ms, GUI thread {:.1f} % of a core\n", session.step_count(), wall,
-               race ? "with the recompute" : "cached", longest, 100 * cpu / wall);
+    fmt::print("{} steps in {:.1f} s ({} lane): longest heartbeat gap {:.1f} ms, GUI thread {:.1f} % of a core\n",
+               session.step_count(), wall, race ? "with the recompute" : "cached", longest, 100 * cpu / wall);
     fmt::print("resident memory {:.0f} MB, highest {:.0f} MB\n", memory_mb("VmRSS"), memory_mb("VmHWM"));
     return 0;
 }

@@ -110,7 +110,8 @@ TEST(IncludeGraph, HeavyHeadersStayInOnePlace) {
             const std::string name = fs::relative(entry.path(), root).generic_string();
             if (text.find("#include <qcustomplot.h>") != std::string::npos) users["qcustomplot"].push_back(name);
             if (text.find("#include <CLI/") != std::string::npos) users["CLI11"].push_back(name);
-            if (extension == ".h" && text.find("#include <nlohmann/json.hpp>") != std::string::npos) users["json in a header"].push_back(name);
+            if (extension == ".h" && text.find("#include <nlohmann/json.hpp>") != std::string::npos)
+                users["json in a header"].push_back(name);
         }
     }
     EXPECT_LE(users["qcustomplot"].size(), 1u);

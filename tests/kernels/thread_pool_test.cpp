@@ -1,10 +1,17 @@
-// The pool: every chunk of every stage once, stages in order, thousands of jobs without a hang.
+// The pool: every chunk of every stage once, stages in order, thousands of jobs without a hang, and nobody waits for a
+// thread that is not let run.
 #include <gtest/gtest.h>
+#include <pthread.h>
+#include <semaphore.h>
 
+#include <array>
 #include <atomic>
-#include <numeric>
+#include <chrono>
+#include <csignal>
+#include <thread>
 #include <vector>
 
+#include "kernels/api/usable_cores.h"
 #include "kernels/cpu/thread_pool.h"
 
 namespace decodescope {
@@ -68,6 +75,74 @@ TEST(ThreadPool, SleepsAndWakes) {
         ASSERT_TRUE(work.complete());
         std::this_thread::sleep_for(std::chrono::milliseconds(2));  // longer than any spin
     }
+}
+
+// Two threads in the two chunks of one stage at the same time, so that each is known to have run.
+class Introduction final : public StageWork {
+public:
+    int stages() const override { return 1; }
+    std::int64_t chunks(int) const override { return 2; }
+    void run_chunk(int, std::int64_t, int thread) override {
+        if (thread == 1) worker = pthread_self();
+        ++inside_;
+        while (inside_ < 2) std::this_thread::yield();
+    }
+    pthread_t worker{};
+
+private:
+    std::atomic<int> inside_{0};
+};
+
+sem_t held, let_go;
+
+TEST(ThreadPool, DoesNotWaitForAThreadThatIsNotLetRun) {
+    ThreadPool pool(2);
+    ASSERT_EQ(pool.threads(), 2);
+    Introduction introduction;
+    pool.run(introduction);
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));  // it sleeps by now and holds nothing
+    sem_init(&held, 0, 0);
+    sem_init(&let_go, 0, 0);
+    struct sigaction hold {}, before {};
+    hold.sa_handler = [](int) {
+        sem_post(&held);
+        while (sem_wait(&let_go) != 0) {
+        }
+    };
+    ASSERT_EQ(sigaction(SIGUSR1, &hold, &before), 0);
+    ASSERT_EQ(pthread_kill(introduction.worker, SIGUSR1), 0);
+    while (sem_wait(&held) != 0) {
+    }
+    for (int job = 0; job < 100; ++job) {  // a pool that waits for every thread hangs here
+        CountingWork work({4, 1, 9, 2});
+        pool.run(work);
+        EXPECT_TRUE(work.complete());
+    }
+    sem_post(&let_go);
+    for (int job = 0; job < 100; ++job) {  // and it joins in again, whatever stage it finds
+        CountingWork work({4, 1, 9, 2});
+        pool.run(work);
+        EXPECT_TRUE(work.complete());
+    }
+    sigaction(SIGUSR1, &before, nullptr);
+}
+
+TEST(UsableCores, HeedsQuotaAndMask) {
+    EXPECT_EQ(cores_of_quota("max 100000"), 0);
+    EXPECT_EQ(cores_of_quota("100000 100000"), 1);
+    EXPECT_EQ(cores_of_quota("150000 100000"), 2);
+    EXPECT_EQ(cores_of_quota("20000 100000"), 1);
+    EXPECT_EQ(cores_of_quota("400000 100000"), 4);
+    for (const char* odd : {"", " ", "x y", "-1 100000", "100000", "100000 0", "nan nan"})
+        EXPECT_EQ(cores_of_quota(odd), 0) << odd;
+    cpu_set_t all, one;
+    ASSERT_EQ(sched_getaffinity(0, sizeof all, &all), 0);
+    CPU_ZERO(&one);
+    for (int core = 0; core < CPU_SETSIZE && CPU_COUNT(&one) == 0; ++core)
+        if (CPU_ISSET(core, &all)) CPU_SET(core, &one);
+    ASSERT_EQ(sched_setaffinity(0, sizeof one, &one), 0);
+    EXPECT_EQ(usable_cores(), 1);
+    ASSERT_EQ(sched_setaffinity(0, sizeof all, &all), 0);
 }
 
 TEST(ThreadPool, UnusedPoolEnds) { ThreadPool pool(4); }

@@ -138,7 +138,8 @@ private Q_SLOTS:
             QStringLiteral("54x now · total 9.1 s against 0.25 s · same answer: yes (largest logit difference 4e-6)"));
     }
 
-    // One hiccup of the machine does not squeeze a run of even steps into a line at the bottom; a rising lane is kept whole.
+    // One hiccup of the machine does not squeeze a run of even steps into a line at the bottom; a rising lane is kept
+    // whole.
     void hiccups_do_not_stretch_the_axis() {
         std::vector<double> even(100, 500.0), rising;
         for (int i = 0; i < 100; ++i) rising.push_back(i);

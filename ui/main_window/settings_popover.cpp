@@ -14,8 +14,8 @@
 #include <QVBoxLayout>
 #include <algorithm>
 #include <array>
-#include <thread>
 
+#include "kernels/api/usable_cores.h"
 #include "ui/main_window/settings_desk.h"
 #include "ui/main_window/strategy_form.h"
 #include "ui/widgets/glossary.h"
@@ -136,7 +136,7 @@ QWidget* SettingsPopover::build_run() {
                                                     {WeightType::F16, QStringLiteral("f16")},
                                                     {WeightType::BF16, QStringLiteral("bf16")}};
     for (const auto& [type, name] : types) weights_->addItem(name, static_cast<int>(type));
-    threads_ = whole_box(box, 0, std::max(1, static_cast<int>(std::thread::hardware_concurrency())) * 2, tr("all"));
+    threads_ = whole_box(box, 0, usable_cores() * 2, tr("all"));
     stop_at_eos_ = new QCheckBox(tr("Stop at the end token"), box);
     parse_special_ = new QCheckBox(tr("Read special tokens in the prompt"), box);
     capture_ = new QCheckBox(tr("Capture attention"), box);

@@ -1,9 +1,10 @@
 #include "ui/main_window/shell.h"
 
-#include <QCoreApplication>
+#include <QApplication>
 #include <QLibraryInfo>
 #include <algorithm>
 
+#include "ui/main_window/app_icon.h"
 #include "ui/main_window/presentation.h"
 
 namespace decodescope {
@@ -33,6 +34,7 @@ Shell::Shell(ShellOptions options, QObject* parent)
     apply_theme(
         Theme(effective_dark(preferences_.theme) ? Theme::Mode::Dark : Theme::Mode::Light, preferences_.type_scale));
     load_language(effective_language(preferences_.language));
+    QApplication::setWindowIcon(app_icon());
     make_window();
     connect(session_.get(), &SessionController::state_changed, this, &Shell::go_on_opening);
     connect(session_.get(), &SessionController::recording_replaced, this, &Shell::choose_head);

@@ -7,9 +7,9 @@
 #include <QPushButton>
 #include <QToolButton>
 #include <QVBoxLayout>
-#include <QWheelEvent>
 
 #include "ui/main_window/preferences.h"
+#include "ui/main_window/quiet_box.h"
 #include "ui/main_window/settings_desk.h"
 #include "ui/main_window/speed_slider.h"
 #include "ui/main_window/toggle_switch.h"
@@ -23,15 +23,6 @@ namespace {
 const QString kOwnText = QStringLiteral("\x01own");
 const QString kOtherModel = QStringLiteral("\x01other");
 
-// Changes what runs only when it is asked to: neither the wheel nor an arrow key after a click does.
-class QuietBox : public QComboBox {
-public:
-    explicit QuietBox(QWidget* parent) : QComboBox(parent) { setFocusPolicy(Qt::TabFocus); }
-
-protected:
-    void wheelEvent(QWheelEvent* event) override { event->ignore(); }
-};
-
 void select_data(QComboBox* box, const QString& data) {
     const QSignalBlocker quiet(box);
     box->setCurrentIndex(box->findData(data));
@@ -43,10 +34,10 @@ TransportBar::TransportBar(SessionController* session, SettingsDesk* desk, QWidg
     : QWidget(parent), session_(session), desk_(desk) {
     setObjectName(QStringLiteral("transport"));
     auto* row = new QHBoxLayout(this);
-    model_ = add_choice(*row, tr("&Model"), tr("The model that runs"), 18);
-    device_ = add_choice(*row, tr("&Device"), tr("What computes"), 17);
+    model_ = add_choice(*row, tr("&Model"), tr("The model that runs"), 21);
+    device_ = add_choice(*row, tr("&Device"), tr("What computes"), 13);
     cache_ = add_choice(*row, tr("&Cache"), tr("How keys and values are kept; every token stays when you switch"), 20);
-    prompt_ = add_choice(*row, tr("Prom&pt"), tr("What the model goes on from"), 20);
+    prompt_ = add_choice(*row, tr("Prom&pt"), tr("What the model goes on from"), 24);
     row->addStretch(1);
     build_transport(*row);
     row->addStretch(1);

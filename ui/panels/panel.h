@@ -39,12 +39,13 @@ class Panel : public QWidget {
     Q_OBJECT
 public:
     explicit Panel(const PanelContext& context, QWidget* parent = nullptr) : QWidget(parent), context_(context) {}
-    // Called on the GUI thread, at most 30 times a second, only while visible. `changes` are the changes since the last call.
+    // Called on the GUI thread, at most 30 times a second, only while visible. `changes` are the changes since the last
+    // call.
     virtual void present(const PanelContext& context, unsigned changes) = 0;
     virtual std::vector<ExportItem> exports() { return {}; }
 
-    // The card around the panel draws the title; beside it, quiet: what the panel shows ("layers down, positions right"),
-    // at the right end one line of facts ("21 of 64 slots · 63.0 KiB used [measured]") and small buttons.
+    // The card around the panel draws the title; beside it, quiet: what the panel shows ("layers down, positions
+    // right"), at the right end one line of facts ("21 of 64 slots · 63.0 KiB used [measured]") and small buttons.
     virtual QString subtitle() const { return {}; }
     virtual QString facts_line() const { return {}; }
     virtual QWidget* header_tools() { return nullptr; }  // made once, owned by the card afterwards

@@ -3,6 +3,7 @@
 #include <QCoreApplication>
 
 #include "engine/measure/run_facts.h"
+#include "engine/text/least_tokens.h"
 
 namespace decodescope {
 
@@ -107,7 +108,10 @@ Result<LiveRunPtr> RunMaker::begin(LiveRunPtr run, std::span<const std::int32_t>
 Result<LiveRunPtr> RunMaker::start(LoadedModelPtr loaded, const SessionSettings& settings, std::stop_token stop) {
     EncodeOptions options;
     options.parse_special = settings.parse_special;
-    auto tokens = loaded->model->tokenizer->encode(settings.prompt.toStdString(), options, stop);
+    const std::string text = settings.prompt.toStdString();
+    const Model& model = *loaded->model;
+    DS_RETURN_IF_ERROR(check_text_bytes(*model.tokenizer, text.size(), model.config.context));
+    auto tokens = model.tokenizer->encode(text, options, stop);
     if (!tokens.ok()) return tokens.error();
     if (tokens->empty())
         return make_error(ErrorKind::Argument, LiveRunText::tr("The prompt is empty.").toStdString(),

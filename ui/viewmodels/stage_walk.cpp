@@ -142,7 +142,8 @@ QString walk_sentence(const RunFacts& facts, const StepFacts& step, const WalkMo
     QString text =
         moment.layer >= 0 ? Text::tr("%1, layer %2: ").arg(name).arg(moment.layer) : Text::tr("%1: ").arg(name);
     text += shapes(facts.config, step, moment.stage);
-    if (moment.micros >= 0) text += QStringLiteral(" · ") + Text::tr("%1 [measured]").arg(format_micros(moment.micros));
+    if (moment.micros >= 0)
+        text += QStringLiteral(" · ") + Text::tr("%1 [measured]").arg(format_micros(moment.micros));
     else if (moment.shared) text += QStringLiteral(" · ") + Text::tr("timed together with the stage before or after");
     return text;
 }

@@ -11,8 +11,8 @@ enum class TokenKind { Text, Space, Special, Bytes };
 struct TokenLabel {
     QString text;   // never empty, white space as a visible mark
     TokenKind kind = TokenKind::Text;
-    QString
-        spoken;  // for hover boxes and screen readers: "“ blue”", "a line break", "part of a character: bytes F0 9F"
+    // For hover boxes and screen readers: "“ blue”", "a line break", "part of a character: bytes F0 9F".
+    QString spoken;
 };
 
 // `display` as Tokenizer::display writes it: special tokens as written, incomplete bytes as \xF0\x9F, control

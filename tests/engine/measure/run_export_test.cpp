@@ -12,8 +12,8 @@
 namespace decodescope {
 namespace {
 
-// A locale with a decimal comma, as QApplication takes from the environment. On machines without one only the C++ locale
-// is set.
+// A locale with a decimal comma, as QApplication takes from the environment. On machines without one only the C++
+// locale is set.
 class CommaLocale {
     struct Comma : std::numpunct<char> {
         char do_decimal_point() const override { return ','; }

@@ -1,4 +1,5 @@
-// Flipped bytes and cut-off files, with a fixed seed: the outcome is a value or an error with a sentence, never a crash.
+// Flipped bytes and cut-off files, with a fixed seed: the outcome is a value or an error with a sentence, never a
+// crash.
 #include <gtest/gtest.h>
 
 #include <cstring>

@@ -124,7 +124,12 @@ TEST(Merging, LeastTokensIsABound) {  // TK-10: 50 MB are refused without being 
     for (std::size_t i = 0; i < stored["strings"].size(); ++i)
         EXPECT_LE(least_tokens(*tokenizer, stored["strings"][i].get<std::string>().size()),
                   static_cast<std::int64_t>(stored["gpt2"][i].size()));
-    EXPECT_GT(least_tokens(*tokenizer, 50'000'000), 1'000'000);
+    EXPECT_GT(least_tokens(*tokenizer, 50'000'000), 300'000);
+    EXPECT_TRUE(check_text_bytes(*tokenizer, 2048, 2048).ok());
+    const Status refused = check_text_bytes(*tokenizer, 50'000'000, 2048);
+    ASSERT_FALSE(refused.ok());
+    EXPECT_NE(refused.error().text().find("50000000 bytes"), std::string::npos) << refused.error().text();
+    EXPECT_NE(refused.error().text().find("2048"), std::string::npos) << refused.error().text();
 }
 
 TEST(Merging, IsCancelled) {
