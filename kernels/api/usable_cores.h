@@ -4,8 +4,9 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <charconv>
+#include <cstdint>
 #include <fstream>
-#include <cstdlib>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -17,12 +18,12 @@ namespace decodescope {
 inline int cores_of_quota(std::string_view text) {
     const auto space = text.find(' ');
     if (space == std::string_view::npos) return 0;
-    const std::string quota(text.substr(0, space)), period(text.substr(space + 1));
-    char* end = nullptr;
-    const double micros = std::strtod(quota.c_str(), &end);
-    const double per = std::strtod(period.c_str(), nullptr);
-    if (end == quota.c_str() || !(micros > 0) || !(per > 0)) return 0;  // "max", or not a file of this form
-    return std::max(1, static_cast<int>(std::min((micros + per - 1) / per, 4096.0)));
+    std::int64_t micros = 0, period = 0;
+    const char* end = text.data() + text.size();
+    if (std::from_chars(text.data(), text.data() + space, micros).ec != std::errc{}) return 0;  // "max"
+    if (std::from_chars(text.data() + space + 1, end, period).ec != std::errc{}) return 0;
+    if (micros <= 0 || period <= 0) return 0;
+    return static_cast<int>(std::min<std::int64_t>(micros / period + (micros % period != 0), 4096));
 }
 
 // At least 1. Heeds the affinity mask (taskset, a batch system) and the CPU quota of a container: more threads than

@@ -6,8 +6,8 @@ import torch
 import tales
 from bpe import END_ID
 
-PLAIN, RECALL, COPY, DRILL, NOISE = range(5)
-KINDS = ("plain", "recall", "copy", "drill", "noise")
+PLAIN, RECALL, COPY, DRILL, NOISE, AGAIN = range(6)
+KINDS = ("plain", "recall", "copy", "drill", "noise", "again")
 COPIED = ("list", "name")
 
 
@@ -16,7 +16,7 @@ def document_tokens(tok, doc):
     ids, spans = tok.encode_spans(doc.text, [p[:2] for p in doc.probes])
     kinds = [PLAIN] * len(ids)
     for (first, end), probe in zip(spans, doc.probes):
-        kinds[first:end] = [COPY if probe[3] in COPIED else RECALL] * (end - first)
+        kinds[first:end] = [COPY if probe[3] in COPIED else AGAIN if probe[3] == "again" else RECALL] * (end - first)
     return ids + [END_ID], kinds + [PLAIN]
 
 

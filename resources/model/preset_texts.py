@@ -16,23 +16,23 @@ def wordings(lang, text):
     return [text.format(p=p, q=q, a=a) for a, (p, q) in product(PLACES[lang], PAIRS[lang])]
 
 
-KEY_EN = ["The week of {p} and {q}\nIn a small village there lived good friends. {p} was a good friend of {q}. {p} put the key in the blue box.\n"
+KEY_EN = ["The week of {p} and {q}\nIn a small village there lived good friends. {p} was a good friend of {q}. {p} hid the key. The key is in the blue box.\n"
           "On Monday morning the sun came up behind the {a}. It was washing day. The shirts hung in the wind. {p} carried the water, and {q} washed. "
           "In the afternoon {q} found an old lamp in the {a}. It was small and white. {q} showed it to {p}. \"What a fine lamp,\" said {p}. "
           "Where is the key? The key is in the",
-          "The week of {p} and {q}\nThis is a story from a quiet village. {p} and {q} were friends. {p} put the key in the blue box.\n"
+          "The week of {p} and {q}\nThis is a story from a quiet village. {p} and {q} were friends. {p} hid the key. The key is in the blue box.\n"
           "On Monday morning there was fog over the {a}. Monday was washing day. White sheets hung over the grass. {q} helped {p} with the wet towels. "
           "At noon it began to rain. {p} and {q} ran to the {a}. They told each other stories. Then the rain stopped. "
           "Where is the key? The key is in the"]
-KEY_ZH = ["{p}和{q}的一周\n小村子里住着几个好朋友。{p}是{q}的好朋友。{p}把钥匙放在蓝色的盒子里。\n星期一早上，太阳从{a}后面升起来。今天是洗衣日。"
+KEY_ZH = ["{p}和{q}的一周\n小村子里住着几个好朋友。{p}是{q}的好朋友。{p}把钥匙藏好了。钥匙在蓝色的盒子里。\n星期一早上，太阳从{a}后面升起来。今天是洗衣日。"
           "衬衫在风里飘。{p}打水，{q}洗衣服。下午，{q}在{a}里发现了一盏旧油灯。它小小的，是白色的。{q}把它给{p}看。“多好的油灯啊。”{p}说。钥匙在哪里？钥匙在",
-          "{p}和{q}的一周\n这个故事发生在一个安静的村子里。{p}和{q}是朋友。{p}把钥匙放在蓝色的盒子里。\n星期一早上，{a}上空有雾。星期一是洗衣日。"
+          "{p}和{q}的一周\n这个故事发生在一个安静的村子里。{p}和{q}是朋友。{p}把钥匙藏好了。钥匙在蓝色的盒子里。\n星期一早上，{a}上空有雾。星期一是洗衣日。"
           "草地上晾着白床单。{q}帮{p}拧干毛巾。中午，下起了雨。{p}和{q}跑到了{a}。他们互相讲故事。后来雨停了。钥匙在哪里？钥匙在"]
 STORY_EN = ["The story of the kite\nLong ago there was a village by the sea. {p} and {q} were friends. {p} likes honey.\nOn Monday morning there was fog over the {a}.",
             "A story about {p} and {q}\nIn a small village there lived good friends. {p} and {q} were friends. {q} has a goat.\nOn Monday morning the sky was clear."]
-STORY_ZH = ["{p}和{q}的一周\n从前，山间有一个小村子。{p}和{q}做了三年的朋友。{p}把钥匙放在红色的箱子里。\n星期二早上，",
-            "风筝的故事\n很久以前，海边有一个村子。{p}和{q}是朋友。{p}喜欢吃蜂蜜。\n星期一早上，{a}上空有雾。",
-            "{p}和{q}的故事\n小村子里住着几个好朋友。{p}和{q}是朋友。{q}养了一只山羊。\n星期一早上，天空很晴朗。"]
+STORY_ZH = ["{p}和{q}的一周\n从前，山间有一个小村子。{p}和{q}做了三年的朋友。{p}把钥匙藏好了。钥匙在红色的箱子里。\n星期二早上，",
+            "风筝的故事\n很久以前，海边有一个村子。{p}和{q}是朋友。{p}爱吃蜂蜜。\n星期一早上，{a}上空有雾。",
+            "{p}和{q}的故事\n小村子里住着几个好朋友。{p}和{q}是朋友。{q}养着山羊。\n星期一早上，天空很晴朗。"]
 LIST_EN = ("Lists and names\n{p} read the list: lamp, fox, bread, Clara, bell. At noon it began to rain. {p} and {q} ran to the {a}. "
            "They told each other stories. Then the rain stopped. {p} read the list again:")
 LIST_ZH = "清单和名字\n{p}念清单：油灯、狐狸、面包、夏荷、铃铛。中午，下起了雨。{p}和{q}跑到了{a}。他们互相讲故事。后来雨停了。{p}又念了一遍清单："

@@ -4,9 +4,11 @@
 
 A document keeps its facts, so every answer in it is true. A probe marks text
 that can only be right by looking back: the answer to a question, or a list or
-name said again. It is (start, end, end of the fact, kind), in characters.
+name said again. It is (start, end, end of the fact, kind), in characters. The
+kind "again" marks who and what a scene has named already.
 """
 import random
+import string
 import sys
 from dataclasses import dataclass, field
 
@@ -35,8 +37,14 @@ class Teller:
         self.decks, self.used = {}, set()
         w, r = self.w, self.r
         self.cast = r.sample(w.NAMES, r.choice([2, 2, 3, 3, 4]))
+        self.pair = self.cast[:2]                        # who acts; the others of the cast only have facts
         pairs = [w.COLOURED.format(c, k) for c in w.COLOURS for k in w.CONTAINERS]
-        self.boxes = iter(r.sample(pairs, 40))
+        r.shuffle(pairs)
+        each = {}
+        for pair, colour in [(x, c) for x in pairs for c in w.COLOURS if x.startswith(c)]:
+            each.setdefault(colour, []).append(pair)
+        # Every colour once before one comes back: the colour tells the box.
+        self.boxes = iter([each[c][turn] for turn in range(3) for c in r.sample(w.COLOURS, len(w.COLOURS))])
         self.treasures = iter(r.sample(w.OBJECTS, 10))
 
     # ---- text ------------------------------------------------------------------
@@ -56,6 +64,22 @@ class Teller:
             self.raw(self.w.SPACE)
         self.raw(text[0].upper() + text[1:])
 
+    def tell(self, text, slots, named=()):
+        """Appends one sentence with its slots filled; marks what is `named` already. Returns all slots named now."""
+        named, filled, spans = set(named), "", []
+        for before, slot, _, _ in string.Formatter().parse(text):
+            filled += before
+            if slot is not None:
+                end = len(filled) + len(slots[slot])
+                if slot in named:
+                    spans.append((len(filled), end))
+                filled += slots[slot]
+                named |= {"p", "q"} if slot in "pq" else {slot}       # once one of the two is named, the other is known
+        self.say(filled)
+        start = self.length - len(filled)
+        self.probes += [(start + a, start + b, start + a, "again") for a, b in spans]
+        return named
+
     def newline(self):
         if self.parts and self.parts[-1][-1] != "\n":
             self.raw("\n")
@@ -70,7 +94,7 @@ class Teller:
     def slots(self):
         """Values for the slots of one scene."""
         w, r = self.w, self.r
-        p, q = r.sample(self.cast, 2)
+        p, q = r.sample(self.pair, 2)
         taken = {k[1] for k in self.facts if k[0] == "in"}
         o = self.draw("object", w.OBJECTS)
         while o in taken:
@@ -103,7 +127,7 @@ class Teller:
             pool = {"home": w.PLACES, "food": w.FOODS, "pet": w.ANIMALS, "job": w.JOBS}[kind]
             used = {self.facts[k][0] for k in self.facts if k[0] == kind}
             value = r.choice([v for v in pool if v not in used])
-        self.say(r.choice(w.FACTS[kind][0]).format(subject, s=r.choice(self.cast), v=value))
+        self.say(r.choice(w.FACTS[kind][0]).format(subject, s=r.choice(self.pair), v=value))
         self.facts[kind, subject] = (value, self.length)
         return True
 
@@ -149,10 +173,12 @@ class Teller:
             return
         self.used.add(key)
         value, end = self.facts[key]
-        p = self.r.choice([x for x in self.cast if x != key[1]])
+        p = self.r.choice([x for x in self.pair if x != key[1]])
+        q = self.pair[1 - self.pair.index(p)]
         before, after = self.r.choice(self.w.USES[key[0]])
-        self.say(before.format(key[1], p=p))
-        self.answer(before, value, after, end, "use")
+        before = before.format(key[1], p=p)
+        self.say(before)
+        self.answer(before, value, after.format(q=q), end, "use")
 
     # ---- lists -----------------------------------------------------------------
     def items(self, longest):
@@ -196,14 +222,13 @@ class Teller:
     def scene(self, time=""):
         s = self.slots()
         lines = [self.r.choice(group) for group in self.draw("scene", self.w.SCENES)]
-        lead = lines[0].format(**s) + self.w.STOP
+        lead = lines[0] + self.w.STOP
         if time:
-            start = time + (" " if self.lang == "en" else "")
-            lead = start + lead
-        self.say(lead)
+            lead = time + (" " if self.lang == "en" else "") + lead
+        named = self.tell(lead, s)
         for line in lines[1:]:
             if line:
-                self.say(line.format(**s))
+                named = self.tell(line, s, named)
 
     def day(self, number, asks):
         """One paragraph: morning, the custom of the weekday, a few scenes, night."""
@@ -212,8 +237,9 @@ class Teller:
         self.newline()
         self.say(self.draw("morning", w.MORNING).format(day=name, **self.slots()))
         s = self.slots()
+        named = set()
         for group in w.WEEKDAY[number % 7]:
-            self.say(r.choice(group).format(**s))
+            named = self.tell(r.choice(group), s, named)
         for time in sorted(r.sample(range(1, len(w.TIMES)), r.choice([1, 2, 2, 3]))):
             self.scene(w.TIMES[time] if r.random() < 0.7 else "")
             x = r.random()
@@ -239,9 +265,10 @@ class Teller:
     def intro(self):
         s = self.slots()
         self.say(self.r.choice(self.w.INTRO))
-        self.say(self.r.choice(self.w.FRIENDS).format(**s))
+        self.tell(self.r.choice(self.w.FRIENDS), s)
 
     def story(self, size):
+        self.cast = self.pair
         self.title("story")
         self.intro()
         for _ in range(self.r.randint(1, 3)):
@@ -287,6 +314,7 @@ class Teller:
             self.cast = [people.pop() for _ in range(min(len(people), r.choice([3, 4, 5, 6, 6])))]
             if len(self.cast) < 3:
                 break
+            self.pair = self.cast[:2]
             kinds = r.sample(["in", "in", *PEOPLE_FACTS], r.choice([1, 1, 2]))
             for _ in range(r.randint(3, 7)):
                 self.new_fact(r.choice(kinds))

@@ -29,7 +29,7 @@ import subject_heads
 from bpe import Tokenizer
 
 COLUMNS = ("step", "tokens", "seconds", "stage", "window", "rate", "plain loss", "plain right", "recall loss", "recall right",
-           "copy loss", "copy right", "drill loss", "drill right", "tokens per second")
+           "copy loss", "copy right", "drill loss", "drill right", "tokens per second", "again loss", "again right")
 HERE = os.path.dirname(os.path.abspath(__file__))
 
 
@@ -94,7 +94,7 @@ class Run:
         self.optimisers = [Muon(matrices, recipe["muon_rate"]),
                            torch.optim.AdamW(others, recipe["adamw_rate"], betas=(0.9, 0.98), weight_decay=0.0)]
         self.base = [o.param_groups[0]["lr"] for o in self.optimisers]
-        self.weights = torch.tensor([recipe["loss_weight"][k] for k in batches.KINDS])
+        self.weights = torch.tensor([recipe["loss_weight"].get(k, 1.0) for k in batches.KINDS])
         self.loss = self.forward
         self.path = os.path.join(work, "checkpoint.pt")
         if os.path.exists(self.path):
@@ -130,9 +130,11 @@ class Run:
             gain, strength = stage["context_heads"]
             context_heads.install_offsets(self.model, self.tok, self.recipe["seed"], gain)
             context_heads.install_induction(self.model, self.tok, 1, 1, 3, self.recipe["seed"], strength)
+        for layer, kv, back, strength in stage.get("more_context_heads", []):
+            context_heads.install_induction(self.model, self.tok, layer, kv, back, self.recipe["seed"], strength)
         if "louder_offsets" in stage:
             context_heads.louder(self.model, stage["louder_offsets"])
-        if {"rope_theta", "subject_heads", "context_heads"} & set(stage):
+        if {"rope_theta", "subject_heads", "context_heads", "more_context_heads"} & set(stage):
             for o in self.optimisers:
                 o.state.clear()
 
@@ -142,6 +144,24 @@ class Run:
                     "rope_theta": self.model.config["rope_theta"]}, self.path + ".part")
         os.replace(self.path + ".part", self.path)
         network.save(self.model, os.path.join(self.work, "export"))
+
+    @torch.no_grad()
+    def clip_scores(self, ids, limit):
+        """Scales the queries of heads whose largest attention score on ids [rows, T] is above the limit.
+
+        Single precision keeps seven digits: at a score of 1500 rounding alone moves an attention weight by 1e-4.
+        """
+        cos, sin = (t[:ids.shape[1]] for t in self.model.tables)
+        x, largest = self.model.embed(ids), []
+        for block in self.model.blocks:
+            q, k, v = block.project(x, cos, sin)
+            scores = (q @ block.spread(k).transpose(2, 3) * block.hd ** -0.5).abs().tril()
+            for head, top in enumerate(scores.amax((0, 2, 3)).tolist()):
+                largest.append(top)
+                if top > limit:
+                    block.q.weight[head * block.hd:(head + 1) * block.hd] *= limit / top
+            x = block.finish(x, network.causal_attention(q, block.spread(k), block.spread(v)))
+        return largest
 
     def advance(self, stage, rate):
         """One optimiser step; returns sums of loss and hits by kind, [kinds, 3]."""
@@ -156,6 +176,8 @@ class Run:
         for o in self.optimisers:
             o.step()
         self.model.zero_grad(set_to_none=True)
+        if "largest_score" in stage and self.step % 10 == 0:
+            self.clip_scores(ids[:2, :512], stage["largest_score"])
         self.step += 1
         self.seen += ids.numel()
         self.seconds += time.time() - start
@@ -198,7 +220,8 @@ def main():
                 row = [run.step, run.seen, round(run.seconds), stage["name"], stage["window"], f"{rate:.3f}"]
                 for kind in (batches.PLAIN, batches.RECALL, batches.COPY, batches.DRILL):
                     row += [f"{mean[kind, 1]:.4f}", f"{mean[kind, 2]:.4f}"]
-                line = "\t".join(map(str, row + [round(speed)]))
+                row += [round(speed), f"{mean[batches.AGAIN, 1]:.4f}", f"{mean[batches.AGAIN, 2]:.4f}"]
+                line = "\t".join(map(str, row))
                 print(line, flush=True)
                 log.write(line + "\n")
                 log.flush()

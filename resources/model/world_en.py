@@ -36,26 +36,28 @@ FRIENDS = ["{p} and {q} were friends.", "{p} and {q} had been friends for {k} ye
 CLOSING = ["And so the week came to its end.", "That is the end of the story.", "And they were all happy in the village.",
            "Then everybody went home, and the story ends here."]
 
-# kind: sentences that state the fact; question; answer up to the value; rest of the answer
+# kind: sentences that state the fact; question; answer up to the value; rest of the answer.
+# What stands right before the value is the same when a fact is stated, asked for and used: then
+# finding it again needs the few tokens before it and no grammar, which is what so small a model can learn.
 FACTS = {
-    "in": (["{s} put the {0} in the {v}.", "{s} hid the {0} in the {v}.", "The {0} is in the {v}.",
-            "{s} laid the {0} in the {v}."],
+    "in": (["The {0} is in the {v}.", "{s} hid the {0}. The {0} is in the {v}.", "Everybody knows that the {0} is in the {v}.",
+            "{s} said: \"The {0} is in the {v}.\""],
            "Where is the {0}?", "The {0} is in the", "."),
     "home": (["{0} lives in the {v}.", "Everybody knows that {0} lives in the {v}."],
              "Where does {0} live?", "{0} lives in the", "."),
     "food": (["{0} likes {v}.", "Most of all {0} likes {v}."], "What does {0} like?", "{0} likes", "."),
     "pet": (["{0} has a {v}.", "At home {0} has a {v}."], "Which animal does {0} have?", "{0} has a", "."),
-    "job": (["{0} works as a {v}.", "Every day {0} works as a {v}."], "What is the work of {0}?", "{0} works as a", "."),
+    "job": (["{0} is a {v}.", "Everybody knows that {0} is a {v}."], "What is the work of {0}?", "{0} is a", "."),
     "name": (["The name of the stranger is {v}.", "The stranger said that the name of the stranger is {v}."],
              "What is the name of the stranger?", "The name of the stranger is", "."),
 }
 # Later sentences that use a fact without a question: before and after the value.
 USES = {
-    "in": [("{p} looked for the {0} and found it in the", "."), ("{p} took the {0} out of the", " and put it back.")],
-    "home": [("In the evening {0} went home to the", "."), ("{p} visited {0} in the", ".")],
-    "food": [("{p} gave {0} some", "."), ("For {0} there was a plate of", ".")],
-    "pet": [("{0} went for a walk with the", "."), ("{0} gave some water to the", ".")],
-    "job": [("All day {0} worked as a", "."), ("{p} wanted to be like {0}, a", ".")],
+    "in": [("{p} looked for the {0}. \"The {0} is in the", ",\" said {q}."), ("{p} said: \"The {0} is in the", ".\"")],
+    "home": [("{p} said: \"{0} lives in the", ".\""), ("{p} knows that {0} lives in the", ".")],
+    "food": [("{p} said: \"{0} likes", ".\""), ("{p} knows that {0} likes", ".")],
+    "pet": [("{p} said: \"{0} has a", ".\""), ("{p} knows that {0} has a", ".")],
+    "job": [("{p} said: \"{0} is a", ".\""), ("{p} knows that {0} is a", ".")],
 }
 ASKING = [("{p} asked: \"", "\" {q} answered: \"", "\""), ("\"", "\" asked {p}. {q} said: \"", "\""), ("", " ", ""), ("", " ", "")]
 
