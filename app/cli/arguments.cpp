@@ -170,6 +170,9 @@ Status check_prompt(Arguments& a, const Raw& raw) {
     return {};
 }
 
+// A picture is painted in memory, four bytes per pixel, more than once.
+constexpr double kMostPixels = 100e6;
+
 Status check_shot(Arguments& a, const Raw& raw) {
     const auto cross = raw.size.find('x');
     if (!raw.size.empty() &&
@@ -180,6 +183,11 @@ Status check_shot(Arguments& a, const Raw& raw) {
                       "For example 1280x800.");
     if (!(a.scale >= 0.5 && a.scale <= 4.0))
         return refuse(fmt::format("--scale: {} is not between 0.5 and 4.", a.scale));
+    const double pixels = static_cast<double>(a.width) * a.height * a.scale * a.scale;
+    if (pixels > kMostPixels)
+        return refuse(fmt::format("--size {}x{} at --scale {} makes {:.0f} million pixels; the most is {:.0f} million.",
+                                  a.width, a.height, a.scale, pixels / 1e6, kMostPixels / 1e6),
+                      "Choose a smaller size or scale.");
     if (!a.theme.empty() && a.theme != "light" && a.theme != "dark")
         return refuse(fmt::format("--theme: '{}' is not known.", a.theme), "Use light or dark.");
     if (!a.language.empty() && a.language != "en" && a.language != "zh_CN")

@@ -114,6 +114,7 @@ TEST(Arguments, EveryRefusalNamesTheValue) {
         {{"bench", "--lengths", "64", "--repeats", "0", "-o", "d"}, "0"},
         {{"bench", "--lengths", "64"}, "output"},
         {{"shot", "-o", "x.png", "--size", "1280"}, "1280"},
+        {{"shot", "-o", "x.png", "--size", "16384x16384", "--scale", "2"}, "1074 million"},
         {{"shot", "-o", "x.png", "--theme", "blue"}, "blue"},
         {{"shot", "-o", "x.png", "--lang", "fr"}, "fr"},
         {{"list", "birds"}, "birds"},
