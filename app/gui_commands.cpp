@@ -6,6 +6,7 @@
 #include <QtGlobal>
 
 #include "app/gui/window_run.h"
+#include "app/cli/output.h"
 #include "engine/model/model.h"
 
 namespace decodescope {
@@ -16,17 +17,19 @@ void say_what_matters(QtMsgType type, const QMessageLogContext& context, const Q
     if (type == QtWarningMsg && (message.contains(QLatin1String("propagateSizeHints")) ||
                                  message.startsWith(QLatin1String("QStandardPaths: XDG_RUNTIME_DIR"))))
         return;
-    fmt::print(stderr, "{}\n", qFormatLogMessage(type, context, message).toStdString());
+    print_message("{}\n", qFormatLogMessage(type, context, message).toStdString());
 }
 
 WindowArguments window_arguments(const Arguments& arguments) {
     WindowArguments window;
-    window.registry = make_backend_registry();
+    window.registry = make_backend_registry(arguments.instruction_set);
     window.resource_folder = find_resources();
     window.model = arguments.model;
     window.backend = arguments.backend;
     window.threads = arguments.threads;
+    window.weights = arguments.weights;
     window.caches = arguments.caches;
+    window.kv_types = arguments.kv_types;
     window.language = arguments.language;
     window.theme = arguments.theme;
     return window;
@@ -45,8 +48,10 @@ ShotRequest shot_request(const Arguments& arguments) {
     request.model = arguments.model;
     request.backend = arguments.backend;
     request.threads = arguments.threads;
+    request.weights = arguments.weights;
     request.caches = arguments.caches;
-    request.registry = make_backend_registry();
+    request.kv_types = arguments.kv_types;
+    request.registry = make_backend_registry(arguments.instruction_set);
     request.resource_folder = find_resources();
     return request;
 }
@@ -97,7 +102,7 @@ Status draw_demo(const DemoResult& result, const Arguments& arguments) {
     request.height = 900;
     request.steps = result.recording->step_count();  // the end of the run
     DS_RETURN_IF_ERROR(write_window_picture(result.recording, request));
-    fmt::print("Written to {}: timing.csv, .json, .png, .svg, .pdf, run.json, run.dscope, window.png\n",
+    print("Written to {}: timing.csv, .json, .png, .svg, .pdf, run.json, run.dscope, window.png\n",
                arguments.output);
     return {};
 }

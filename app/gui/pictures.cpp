@@ -1,16 +1,20 @@
 // Pictures without a display: the window, and the charts of a sweep.
+#include <fmt/format.h>
+
 #include <QApplication>
+#include <QBuffer>
 #include <QDir>
 #include <QEventLoop>
 #include <QImage>
 #include <QPainter>
-#include <QSaveFile>
 #include <QTemporaryFile>
 #include <QTimer>
 #include <cmath>
 #include <optional>
 
 #include "app/gui/window_run.h"
+#include "app/cli/output.h"
+#include "engine/support/output_file.h"
 #include "engine/trace/recording_file.h"
 #include "ui/main_window/export_writer.h"
 #include "ui/main_window/presentation.h"
@@ -22,7 +26,7 @@ namespace decodescope {
 
 namespace {
 
-constexpr int kPatienceMillis = 120000;  // for loading and stepping, on a slow machine
+constexpr int kPatienceMillis = 120000;  // without any news from the session, on a slow machine
 
 // An application that draws without a display, for as long as it is needed; an existing one is used as it is.
 class OffscreenApplication {
@@ -42,13 +46,14 @@ private:
     std::optional<QApplication> application_;
 };
 
-// Runs the event loop until the condition holds; false when patience ends or `failed` says so.
+// Runs the event loop until the condition holds; false when nothing has come for too long or `failed` says so.
 bool wait_for(SessionController& session, const std::function<bool()>& done, const std::function<bool()>& failed) {
     if (done()) return true;
     QEventLoop loop;
     QTimer patience;
     patience.setSingleShot(true);
     const auto look = [&] {
+        patience.start(kPatienceMillis);
         if (done() || failed()) loop.quit();
     };
     QObject::connect(&session, &SessionController::state_changed, &loop, look);
@@ -61,11 +66,16 @@ bool wait_for(SessionController& session, const std::function<bool()>& done, con
     return done();
 }
 
-Status save_picture(const QImage& image, const QString& path) {
-    QSaveFile file(path);
-    if (file.open(QIODevice::WriteOnly) && image.save(&file, "png") && file.commit()) return {};
-    return make_error(ErrorKind::File,
-                      "Cannot write " + path.toStdString() + ": " + file.errorString().toStdString() + ".");
+Status write_bytes(const QByteArray& bytes, const std::string& path) {
+    return write_file(path, std::string_view(bytes.constData(), static_cast<std::size_t>(bytes.size())));
+}
+
+Status save_picture(const QImage& image, const std::string& path) {
+    QByteArray bytes;
+    QBuffer buffer(&bytes);
+    buffer.open(QIODevice::WriteOnly);
+    if (!image.save(&buffer, "png")) return make_error(ErrorKind::File, "The picture could not be encoded.");
+    return write_bytes(bytes, path);
 }
 
 void settle(Shell& shell) {
@@ -100,7 +110,7 @@ Status draw_window(Shell& shell, const ShotRequest& request) {
     image.setDevicePixelRatio(request.scale);
     image.fill(theme().color(Role::Background));
     window->render(&image, QPoint(), QRegion(), QWidget::DrawWindowBackground | QWidget::DrawChildren);
-    return save_picture(image.convertToFormat(QImage::Format_RGB32), QString::fromStdString(request.output));
+    return save_picture(image.convertToFormat(QImage::Format_RGB32), request.output);
 }
 
 ShellOptions shot_options(const ShotRequest& request) {
@@ -125,7 +135,9 @@ Status run_steps(Shell& shell, const ShotRequest& request) {
     opening.settings.model = QString::fromStdString(request.model);
     opening.settings.backend = QString::fromStdString(request.backend);
     opening.settings.threads = request.threads;
+    opening.settings.weights = request.weights;
     if (!request.caches.empty()) opening.settings.cache = request.caches.front();
+    if (!request.kv_types.empty()) opening.settings.kv = request.kv_types.front();
     opening.settings.prompt = QString::fromStdString(request.prompt);
     opening.settings.new_tokens = std::max(1, request.steps + 1);
     opening.recording = QString::fromStdString(request.recording);
@@ -136,16 +148,17 @@ Status run_steps(Shell& shell, const ShotRequest& request) {
         return error.has_value() ||
                (shell.opened() && session.state() == SessionState::Ready && session.step_count() == 0);
     };
-    wait_for(
+    bool arrived = wait_for(
         session,
         [&] {
             return session.step_count() > 0 &&
                    (session.state() == SessionState::Ready || session.state() == SessionState::Replay);
         },
         failed);
-    if (!error && session.state() == SessionState::Ready && request.steps > 0 && session.can(SessionAction::RunToEnd)) {
+    if (arrived && !error && session.state() == SessionState::Ready && request.steps > 0 &&
+        session.can(SessionAction::RunToEnd)) {
         session.run_to_end();
-        wait_for(
+        arrived = wait_for(
             session,
             [&] {
                 return session.state() == SessionState::Ready &&
@@ -155,8 +168,17 @@ Status run_steps(Shell& shell, const ShotRequest& request) {
     }
     if (error) return *error;
     if (session.step_count() == 0)
-        return make_error(ErrorKind::Model, "The model made no step.", "Give it a prompt with -p.");
-    session.view_step(std::min(request.steps, session.step_count() - 1));
+        return make_error(ErrorKind::Model, "The model made no step.", "Choose a model that has a prompt of its own.");
+    if (!arrived)
+        return make_error(ErrorKind::Model,
+                          "Step " + std::to_string(request.steps) + " was not reached; the run stands at step " +
+                              std::to_string(session.step_count() - 1) + ".",
+                          "Ask for fewer steps.");
+    const int last = session.step_count() - 1;
+    if (last < request.steps)  // the picture is still worth having, but not taken for another one
+        print_message("decodescope: the run ends at step {}; the picture shows that one, not step {}.\n", last,
+                   request.steps);
+    session.view_step(std::min(request.steps, last));
     session.set_tokens_per_second(4);
     return {};
 }
@@ -164,6 +186,7 @@ Status run_steps(Shell& shell, const ShotRequest& request) {
 }  // namespace
 
 Status shot(const ShotRequest& request) {
+    DS_RETURN_IF_ERROR(check_output(request.output));
     OffscreenApplication application(request.scale);
     Shell shell(shot_options(request));
     DS_RETURN_IF_ERROR(run_steps(shell, request));
@@ -191,10 +214,10 @@ Status write_sweep_charts(const SweepResult& result, const std::string& folder, 
         view.set_spec(sweep_chart(result, false));
         view.paint(painter, area);
     };
-    for (const char* suffix : {".png", ".svg", ".pdf"}) {
-        const QString path =
-            QDir(QString::fromStdString(folder)).filePath(QString::fromStdString(basename) + QLatin1String(suffix));
-        DS_RETURN_IF_ERROR(write_export(item, result.run, path, ExportSize{}));
+    for (const char* suffix : {"png", "svg", "pdf"}) {
+        auto bytes = picture_bytes(item, run_facts_line(result.run), QString::fromLatin1(suffix), ExportSize{});
+        if (!bytes) return bytes.error();
+        DS_RETURN_IF_ERROR(write_bytes(*bytes, folder + "/" + basename + "." + suffix));
     }
     return {};
 }

@@ -42,7 +42,9 @@ Status run_window(int argc, char** argv, const WindowArguments& arguments) {
     opening.settings.model = QString::fromStdString(arguments.model);
     opening.settings.backend = QString::fromStdString(arguments.backend);
     opening.settings.threads = arguments.threads;
+    opening.settings.weights = arguments.weights;
     if (!arguments.caches.empty()) opening.settings.cache = arguments.caches.front();
+    if (!arguments.kv_types.empty()) opening.settings.kv = arguments.kv_types.front();
     opening.settings.prompt = QString::fromStdString(arguments.prompt);
     opening.recording = QString::fromStdString(arguments.recording);
     shell.window()->show();

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "engine/backend/backend_registry.h"
+#include "engine/cache/kv_format.h"
 #include "engine/cache/strategy_descriptor.h"
 #include "engine/measure/sweep.h"
 #include "engine/trace/run_recording.h"
@@ -21,7 +22,9 @@ struct WindowArguments {
     std::string resource_folder;
     std::string model = "bundled", backend = "cpu";
     int threads = 0;
-    std::vector<CacheSpec> caches;  // the first one is used; empty: the default
+    WeightType weights = WeightType::AsInFile;
+    std::vector<CacheSpec> caches;   // the first one is used; empty: the default
+    std::vector<KvFormat> kv_types;  // likewise
     std::string prompt;             // empty: the opening demonstration
     std::string recording;          // a .dscope file in place of a model
     std::string language, theme;    // empty: as chosen in the window
@@ -43,7 +46,9 @@ struct ShotRequest {
     std::string recording;  // from a file; else `model` is run
     std::string model = "bundled", backend = "cpu";
     int threads = 0;
+    WeightType weights = WeightType::AsInFile;
     std::vector<CacheSpec> caches;
+    std::vector<KvFormat> kv_types;
     std::string prompt;  // empty: the first preset of the language
     BackendRegistry registry;
     std::string resource_folder;

@@ -5,7 +5,7 @@
 
 namespace decodescope {
 
-// Drawn in 16 to 256 pixels from the light theme's colours, so that it is the same in every theme.
+// In 16 to 256 pixels, from the drawing that is also installed for the desktop.
 QIcon app_icon();
 
 }  // namespace decodescope

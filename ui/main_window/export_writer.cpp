@@ -7,10 +7,10 @@
 #include <QPageSize>
 #include <QPainter>
 #include <QPdfWriter>
-#include <QSaveFile>
 #include <QSvgGenerator>
 #include <cmath>
 
+#include "engine/support/output_file.h"
 #include "ui/widgets/paint_relay.h"
 #include "ui/widgets/painting.h"
 
@@ -126,12 +126,7 @@ Result<QByteArray> pdf_bytes(const ExportItem& item, const QString& facts_line, 
 }
 
 Status save_bytes(const QString& path, const QByteArray& bytes) {
-    QSaveFile file(path);
-    const bool written = file.open(QIODevice::WriteOnly) && file.write(bytes) == bytes.size() && file.commit();
-    if (written) return {};
-    return make_error(ErrorKind::File,
-                      QStringLiteral("Cannot write %1: %2.").arg(path, file.errorString()).toStdString(),
-                      "Choose another folder or free some space.");
+    return write_file(path.toStdString(), std::string_view(bytes.constData(), static_cast<std::size_t>(bytes.size())));
 }
 
 bool is_picture(const QString& suffix) {
@@ -145,7 +140,7 @@ QString run_facts_line(const RunFacts& f) {
     QStringList parts;
     parts << QStringLiteral("%1, %2 weights, %3, %4 cache")
                  .arg(text(f.model_name.empty() ? f.model_source : f.model_name), text(f.weights_type),
-                      text(f.cache_spec), text(f.kv_type));
+                      text(f.cache_spec).replace(QLatin1Char(' '), QStringLiteral(", ")), text(f.kv_type));
     parts << QStringLiteral("%1 %2 (%3, %4 threads)")
                  .arg(text(f.backend), text(f.cpu.empty() ? f.device : f.cpu), text(f.instruction_set))
                  .arg(f.threads);

@@ -13,8 +13,8 @@
 #include <QRegularExpressionValidator>
 #include <QVBoxLayout>
 #include <algorithm>
-#include <array>
 
+#include "engine/cache/kv_format.h"
 #include "kernels/api/usable_cores.h"
 #include "ui/main_window/settings_desk.h"
 #include "ui/main_window/strategy_form.h"
@@ -24,8 +24,6 @@
 namespace decodescope {
 
 namespace {
-
-constexpr std::array kFormats = {ElementType::F32, ElementType::F16};
 
 QDoubleSpinBox* decimal_box(QWidget* parent, double least, double most, double step) {
     auto* box = new QDoubleSpinBox(parent);
@@ -117,7 +115,7 @@ QWidget* SettingsPopover::build_cache() {
     auto* form = new QFormLayout;
     kv_k_ = new QComboBox(box);
     kv_v_ = new QComboBox(box);
-    for (ElementType type : kFormats)
+    for (ElementType type : kKvElementTypes)
         for (QComboBox* combo : {kv_k_, kv_v_})
             combo->addItem(QString::fromLatin1(element_name(type).data()), static_cast<int>(type));
     name_row(form, tr("K stored as"), kv_k_, QString());

@@ -2,6 +2,7 @@
 
 #include <QApplication>
 #include <QLibraryInfo>
+#include <QScreen>
 #include <algorithm>
 
 #include "ui/main_window/app_icon.h"
@@ -72,7 +73,9 @@ void Shell::make_window() {
         window_->hide();
         window_.release()->deleteLater();
     } else {
-        next->resize(1440, 900);
+        const QScreen* screen = QGuiApplication::primaryScreen();
+        // No larger than the screen: not every desktop, and no bare display, makes it so.
+        next->resize(QSize(1440, 900).boundedTo(screen == nullptr ? QSize(1440, 900) : screen->availableSize()));
         if (const QByteArray geometry = store_.geometry(); !geometry.isEmpty()) next->restoreGeometry(geometry);
     }
     window_ = std::move(next);

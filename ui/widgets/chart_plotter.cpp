@@ -136,7 +136,7 @@ struct ChartPlotter::Private {
         for (const ChartSeries& s : spec.series)
             if (!s.label.isEmpty()) label_width = std::max(label_width, metrics.horizontalAdvance(s.label) + 12);
         const double strip = QFontMetricsF(theme().note()).height() + 10;
-        label_width = std::min(label_width, width * 0.45);
+        label_width = std::min(label_width, width * 0.5);
         plot_.axisRect()->setMargins(
             QMargins(0, static_cast<int>(strip), static_cast<int>(std::max(label_width, 10.0)), 0));
     }

@@ -32,7 +32,6 @@ ChartSeries fitted(const PowerLawFit& fit, const ChartSeries& measured) {
 
 ChartSpec sweep_chart(const SweepResult& result, bool log_axes) {
     ChartSpec spec;
-    spec.x_title = Text::tr("tokens; marks: median, bars: range, lines: fitted");
     const int repeats = result.rows.empty() ? 0 : result.rows.front().repeats;
     spec.y_title = repeats > 1 ? Text::tr("ms per token, median of %1").arg(repeats) : Text::tr("ms per token");
     spec.log_x = spec.log_y = log_axes;
@@ -74,6 +73,8 @@ ChartSpec sweep_chart(const SweepResult& result, bool log_axes) {
                 break;
             }
     }
+    spec.x_title = spec.series.size() > measured ? Text::tr("tokens; marks: median, bars: range, lines: fitted")
+                                                 : Text::tr("tokens; marks: median, bars: range");
     spec.empty_text =
         Text::tr("Choose lengths and caches, then press Start: each length is measured several times, lanes in turn.");
     return spec;

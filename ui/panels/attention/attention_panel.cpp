@@ -159,7 +159,9 @@ private:
         const int room = height() - below - 8;
         int width = most;
         while (width > 130 && overview_->grid_height(width) > room) width -= 4;
-        side_->setFixedWidth(std::max(width, static_cast<int>(std::min<double>(most, 168 * s))));
+        // Never narrower than the words of its boxes, unless that took half of the panel.
+        const int words = std::min(std::max(mean_->sizeHint().width(), hide_->sizeHint().width()), this->width() / 2);
+        side_->setFixedWidth(std::max({width, words, static_cast<int>(std::min<double>(most, 168 * s))}));
     }
 
     QString role_words(const HeadRole& role) const {
