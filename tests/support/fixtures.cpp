@@ -175,7 +175,7 @@ TemporaryFolder::TemporaryFolder() {
     std::random_device random;
     do {
         path_ = (fs::temp_directory_path() /
-                 ("decodescope \u041c\u043e\u0434\u0435\u043b\u044c \u6a21\u578b " + std::to_string(random())))
+                 ("decodescope " + std::string(kNonAsciiName) + " " + std::to_string(random())))
                     .string();
     } while (!fs::create_directories(path_));
 }

@@ -45,7 +45,10 @@ double relative_difference(std::span<const float> a, std::span<const float> b);
 // Largest |a - b|; infinity as above.
 double largest_difference(std::span<const float> a, std::span<const float> b);
 
-// A folder that is removed with the object. Its name has a space and letters outside ASCII.
+// "Загрузки 模型 é": Cyrillic, Chinese, an accent and spaces (LD-09).
+inline constexpr const char* kNonAsciiName = "Загрузки 模型 é";
+
+// A folder that is removed with the object; kNonAsciiName is in its name.
 class TemporaryFolder {
 public:
     TemporaryFolder();

@@ -2,13 +2,19 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <sys/inotify.h>
+#include <unistd.h>
+
+#include <array>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <nlohmann/json.hpp>
 
 #include "engine/model/bind_weights.h"
 #include "engine/model/model.h"
 #include "engine/model/tensor_set.h"
+#include "engine/support/file.h"
 #include "tests/support/fixtures.h"
 
 namespace decodescope {
@@ -34,6 +40,34 @@ void write_index(const TemporaryFolder& folder, const std::string& shard_of_b) {
         "model.safetensors.index.json",
         R"({"metadata": {"total_size": 16}, "weight_map": {"a": "one.safetensors", "b": ")" + shard_of_b + "\"}}");
 }
+
+// Which files of a folder are opened, as the kernel sees it.
+class OpenWatch {
+public:
+    explicit OpenWatch(const std::string& folder) : handle_(inotify_init1(IN_NONBLOCK | IN_CLOEXEC)) {
+        watching_ = handle_ >= 0 && inotify_add_watch(handle_, folder.c_str(), IN_OPEN | IN_ACCESS) >= 0;
+    }
+    ~OpenWatch() { close(handle_); }
+    OpenWatch(const OpenWatch&) = delete;
+    OpenWatch& operator=(const OpenWatch&) = delete;
+    bool watching() const { return watching_; }
+    // Names since the last call; folders are looked through by the system and do not count.
+    std::vector<std::string> opened() {
+        std::vector<std::string> names;
+        alignas(inotify_event) std::array<char, 8192> buffer;
+        for (ssize_t size; (size = read(handle_, buffer.data(), buffer.size())) > 0;)
+            for (ssize_t at = 0; at < size;) {
+                const auto* event = reinterpret_cast<const inotify_event*>(buffer.data() + at);
+                if ((event->mask & IN_ISDIR) == 0) names.emplace_back(event->len > 0 ? event->name : "");
+                at += static_cast<ssize_t>(sizeof(inotify_event) + event->len);
+            }
+        return names;
+    }
+
+private:
+    int handle_;
+    bool watching_ = false;
+};
 
 TEST(ModelFolder, ShardsAreJoined) {
     TemporaryFolder folder;
@@ -71,6 +105,37 @@ TEST(ModelFolder, ShardNamesCannotLeaveTheFolder) {  // LD-07
     EXPECT_THAT(refusal(folder.path()), HasSubstr("lacks the tensor \"b\""));
 }
 
+// LD-07: refusing is not enough, the file must not have been opened before it.
+TEST(ModelFolder, NothingOutsideTheFolderIsOpened) {
+    TemporaryFolder outside;
+    const std::string secret = safetensors_bytes({small("a", 'a'), small("b", 'b')});
+    for (const char* name : {"x.safetensors", "x"}) outside.write(name, secret);
+    fs::create_directories(outside.file("model/sub"));
+    const std::string folder = outside.file("model");
+    const auto index = [&](const std::string& shard) {
+        std::ofstream(folder + "/model.safetensors.index.json")
+            << R"({"weight_map": {"a": ")" << shard << R"(", "b": ")" << shard << "\"}}";
+    };
+    OpenWatch watch(outside.path());
+    if (!watch.watching()) GTEST_SKIP() << "files cannot be watched here";
+    std::ifstream(outside.file("x")).get();
+    ASSERT_THAT(watch.opened(), testing::Contains("x")) << "the watch itself";
+    const std::vector<std::string> names = {"../x.safetensors", "sub/../../x", "sub/../x", "..\\\\x",
+                                            outside.file("x.safetensors")};
+    for (const std::string& name : names) {
+        index(name);
+        EXPECT_NE(refusal(folder), "accepted") << name;
+        EXPECT_THAT(watch.opened(), testing::IsEmpty()) << name;
+    }
+    for (const char* target : {"../x.safetensors", "../../model/../x", "sub/../../x"}) {
+        fs::create_symlink(target, folder + "/link.safetensors");
+        index("link.safetensors");
+        EXPECT_NE(refusal(folder), "accepted") << target;
+        EXPECT_THAT(watch.opened(), testing::IsEmpty()) << target;
+        fs::remove(folder + "/link.safetensors");
+    }
+}
+
 TEST(ModelFolder, ADownloadCacheMayLinkToItsOwnFiles) {
     TemporaryFolder cache;
     fs::create_directories(cache.file("blobs"));
@@ -97,8 +162,24 @@ TEST(ModelFolder, IndexesAreChecked) {
     EXPECT_EQ(index(R"({"weight_map": {"a": "one.safetensors"}})"), "accepted");
 }
 
-TEST(ModelFolder,
-     NonAsciiPathsAndLargeOffsetsWork) {  // LD-08, LD-09: the folder's name has Cyrillic, Chinese and a space
+TEST(ModelFolder, NonAsciiPathsWork) {  // LD-09
+    TemporaryFolder around;
+    const std::string folder = around.file(kNonAsciiName);
+    fs::create_directory(folder);
+    for (const char* name : {"config.json", "tokenizer.json", "model.safetensors"})
+        around.write(std::string(kNonAsciiName) + "/" + name, read_fixture(std::string("l3/") + name));
+    const auto model = open_model(folder, {}, {}, {});
+    ASSERT_TRUE(model.ok()) << model.error().text();
+    EXPECT_EQ((*model)->identity, open_fixture("l3")->identity);
+    fs::remove(folder + "/model.safetensors");
+    for (const char* shard : {"é 模型.safetensors", "Загрузки.safetensors"})
+        around.write(std::string(kNonAsciiName) + "/" + shard, safetensors_bytes({small("a", 'a'), small("b", 'b')}));
+    around.write(std::string(kNonAsciiName) + "/model.safetensors.index.json",
+                 R"({"weight_map": {"a": "Загрузки.safetensors", "b": "é 模型.safetensors"}})");
+    EXPECT_EQ(refusal(folder), "accepted");
+}
+
+TEST(ModelFolder, LargeOffsetsWork) {  // LD-08
     TemporaryFolder folder;
     const std::int64_t gap = std::int64_t{4608} << 20;  // 4.5 GiB
     const std::string header = "{\"gap\": {\"dtype\": \"U8\", \"shape\": [" + std::to_string(gap) +
@@ -155,6 +236,22 @@ TEST(ModelFolder, PaddedRowsAreNeverSampled) {  // LD-15
     EXPECT_EQ((*model)->config.vocabulary, 300);
     EXPECT_EQ((*model)->sampled_vocabulary, 97);
     EXPECT_EQ((*model)->tokenizer->eos(), std::nullopt) << "an id beyond the tokenizer can never be met";
+    EXPECT_TRUE((*model)->config.end_tokens.empty());
+}
+
+TEST(ModelFolder, EveryEndTokenIsKept) {
+    TemporaryFolder folder;
+    for (const char* name : {"model.safetensors", "tokenizer.json"}) folder.copy_fixture("l3", name);
+    auto config = nlohmann::json::parse(*read_file(fixture_path("l3") + "/config.json", 1 << 20));
+    config["eos_token_id"] = {5, 29, 5, 999999, -1};
+    folder.write("config.json", config.dump());
+    const auto model = open_model(folder.path(), {}, {}, {});
+    ASSERT_TRUE(model.ok()) << model.error().text();
+    EXPECT_EQ((*model)->config.end_tokens, (std::vector<std::int32_t>{5, 29}));
+    const auto described = describe_model(folder.path(), {});
+    ASSERT_TRUE(described.ok());
+    EXPECT_EQ(described->end_tokens, (std::vector<std::int32_t>{5, 29}));
+    EXPECT_EQ(open_fixture("g2")->config.end_tokens.empty(), !open_fixture("g2")->tokenizer->eos().has_value());
 }
 
 TEST(ModelFolder, UnalignedTensorsAreCopied) {
