@@ -1,19 +1,9 @@
 #include "engine/trace/recording_file.h"
 
-#include <fcntl.h>
-#include <signal.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-#include <atomic>
-#include <cerrno>
-#include <charconv>
-#include <filesystem>
-#include <system_error>
-
 #include <fmt/format.h>
 
 #include "engine/support/hash.h"
+#include "engine/support/output_file.h"
 #include "engine/trace/recording_codec.h"
 
 namespace decodescope {
@@ -21,50 +11,27 @@ namespace decodescope {
 namespace {
 
 constexpr std::size_t kBlockBytes = std::size_t{4} << 20;
-constexpr std::string_view kPartialSuffix = ".partial";
-
-std::string reason(int error) { return std::generic_category().message(error); }
 
 std::span<const std::byte> as_bytes(std::string_view text) {
     return std::as_bytes(std::span<const char>(text.data(), text.size()));
 }
 
-// A file that is being written; keeps the first error and the hash of everything written.
+// Counts and hashes what goes into the file.
 class FileSink {
 public:
-    explicit FileSink(int descriptor) : descriptor_(descriptor) {}
-    ~FileSink() { close(); }
-    FileSink(const FileSink&) = delete;
-    FileSink& operator=(const FileSink&) = delete;
+    explicit FileSink(OutputFile& file) : file_(file) {}
 
     void write(std::span<const std::byte> bytes) {
         hash_.add(bytes);
         written_ += bytes.size();
-        while (error_ == 0 && !bytes.empty()) {
-            const ssize_t done = ::write(descriptor_, bytes.data(), bytes.size());
-            if (done < 0 && errno == EINTR) continue;
-            if (done < 0)
-                error_ = errno;
-            else
-                bytes = bytes.subspan(static_cast<std::size_t>(done));
-        }
+        file_.write(bytes);
     }
-    void sync() {
-        // A device or a pipe cannot be synced, which is no loss.
-        if (error_ == 0 && ::fsync(descriptor_) != 0 && errno != EINVAL && errno != EROFS) error_ = errno;
-    }
-    void close() {
-        if (descriptor_ < 0) return;
-        if (::close(descriptor_) != 0 && error_ == 0) error_ = errno;
-        descriptor_ = -1;
-    }
-    int error() const { return error_; }
+    bool failed() const { return file_.failed(); }
     std::uint64_t written() const { return written_; }
     std::uint64_t hash() const { return hash_.value(); }
 
 private:
-    int descriptor_;
-    int error_ = 0;
+    OutputFile& file_;
     std::uint64_t written_ = 0;
     Hasher hash_;
 };
@@ -140,7 +107,7 @@ private:
     template <class Encode>
     void blocks(std::string_view name, std::int32_t count, const Encode& encode) {
         std::int32_t first = 0;
-        for (std::int32_t i = 0; i < count && sink_.error() == 0 && !stop_.stop_requested(); ++i) {
+        for (std::int32_t i = 0; i < count && !sink_.failed() && !stop_.stop_requested(); ++i) {
             encode(i);
             if (body_.size() < kBlockBytes && i + 1 < count) continue;
             ByteWriter start;
@@ -173,88 +140,17 @@ private:
     std::int64_t done_ = 0, total_ = 0;
 };
 
-std::string partial_prefix(const std::filesystem::path& path) { return fmt::format(".{}.", path.filename().string()); }
-
-// Temporary files of this name whose process is gone were left by a crash.
-void remove_stale_partials(const std::filesystem::path& path) {
-    const std::string prefix = partial_prefix(path);
-    std::error_code ignored;
-    std::vector<std::filesystem::path> stale;
-    for (std::filesystem::directory_iterator it(path.parent_path(), ignored), end; !ignored && it != end;
-         it.increment(ignored)) {
-        const std::string name = it->path().filename().string();
-        if (name.size() <= prefix.size() + kPartialSuffix.size() || name.compare(0, prefix.size(), prefix) != 0 ||
-            name.compare(name.size() - kPartialSuffix.size(), kPartialSuffix.size(), kPartialSuffix) != 0)
-            continue;
-        int process = 0;
-        const char* end_of_name = name.data() + name.size();
-        const auto parsed = std::from_chars(name.data() + prefix.size(), end_of_name, process);
-        const bool ours = parsed.ec == std::errc() && parsed.ptr != end_of_name && *parsed.ptr == '-' && process > 0;
-        if (ours && ::kill(process, 0) != 0 && errno == ESRCH) stale.push_back(it->path());
-    }
-    for (const auto& file : stale) std::filesystem::remove(file, ignored);
-}
-
-Error write_error(const std::string& path, int error, std::string_view hint) {
-    return make_error(ErrorKind::File, fmt::format("cannot write '{}': {}.", path, reason(error)), std::string(hint));
-}
-
-constexpr std::string_view kUnchangedHint =
-    "Free some space or choose another folder; a file that was there before is unchanged.";
-
-// Writes to an open file and makes sure that it is on the disk.
-Status write_all(const RunRecording& recording, int descriptor, const std::string& path, const ProgressFn& progress,
-                 std::stop_token stop) {
-    FileSink sink(descriptor);
-    RecordingWriter(recording, sink, progress, stop).write();
-    if (stop.stop_requested()) return make_error(ErrorKind::Cancelled, fmt::format("saving '{}' was cancelled.", path));
-    sink.sync();
-    sink.close();
-    if (sink.error() != 0) return write_error(path, sink.error(), kUnchangedHint);
-    return {};
-}
-
-// The rename is on the disk only when the folder is; a file system that cannot sync folders is left alone.
-void sync_folder(const std::filesystem::path& folder) {
-    const int descriptor = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (descriptor < 0) return;
-    ::fsync(descriptor);
-    ::close(descriptor);
-}
-
 }  // namespace
 
 Status save_recording(const RunRecording& recording, const std::string& path, const ProgressFn& progress,
                       std::stop_token stop) {
     if (path.empty()) return make_error(ErrorKind::File, "cannot save a recording without a file name.");
-    std::error_code failed;
-    std::filesystem::path target = std::filesystem::absolute(path, failed);
-    if (std::filesystem::is_symlink(target, failed)) {  // the file it leads to is replaced, not the link
-        const auto resolved = std::filesystem::canonical(target, failed);
-        if (!failed) target = resolved;
-    }
-    struct stat found {};
-    if (::stat(target.c_str(), &found) == 0 && !S_ISREG(found.st_mode)) {
-        if (S_ISDIR(found.st_mode)) return write_error(path, EISDIR, "Give the name of a file.");
-        const int device = ::open(target.c_str(), O_WRONLY | O_CLOEXEC);  // a device or pipe: nothing to rename over
-        if (device < 0) return write_error(path, errno, {});
-        return write_all(recording, device, path, progress, stop);
-    }
-    remove_stale_partials(target);
-    static std::atomic<int> counter{0};
-    const std::filesystem::path partial =
-        target.parent_path() / fmt::format("{}{}-{}{}", partial_prefix(target), ::getpid(), counter++, kPartialSuffix);
-    const int descriptor = ::open(partial.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (descriptor < 0) return write_error(path, errno, "Choose a folder that can be written.");
-    Status status = write_all(recording, descriptor, path, progress, stop);
-    if (status.ok() && ::rename(partial.c_str(), target.c_str()) != 0)
-        status = write_error(path, errno, kUnchangedHint);
-    if (!status.ok()) {
-        ::unlink(partial.c_str());
-        return status;
-    }
-    sync_folder(target.parent_path());
-    return {};
+    auto file = OutputFile::create(path);
+    if (!file) return file.error();
+    FileSink sink(**file);
+    RecordingWriter(recording, sink, progress, stop).write();
+    if (stop.stop_requested()) return make_error(ErrorKind::Cancelled, fmt::format("saving '{}' was cancelled.", path));
+    return (*file)->commit();
 }
 
 }  // namespace decodescope
