@@ -8,11 +8,13 @@ namespace decodescope {
 namespace {
 
 Result<ElementType> parse_element(std::string_view name) {
-    for (const ElementType type : {ElementType::F32, ElementType::F16}) {
+    std::string known;
+    for (const ElementType type : kKvElementTypes) {
         if (element_name(type) == name) return type;
+        known += fmt::format("{}{}", known.empty() ? "" : ", ", element_name(type));
     }
     return make_error(ErrorKind::Argument, fmt::format("Unknown KV type \"{}\".", name),
-                      "There are f32 and f16, for K and V together or as k=f16,v=f32.");
+                      fmt::format("There are {}, for K and V together or as k=f16,v=f32.", known));
 }
 
 }  // namespace

@@ -21,6 +21,7 @@ namespace decodescope {
 
 constexpr double kExact = 1e-5;   // f32, relative to the largest logit
 constexpr double kHalf = 2e-3;    // f16 KV, relative L2
+constexpr double kBrain = 2e-2;   // bf16 KV, relative L2: eight bits of precision, three fewer than f16
 
 // "reference", "cpu" (one thread: on a busy machine two wait for each other at every stage), "cpu2" (two threads).
 inline std::unique_ptr<Backend> plain_backend(const std::string& id) {

@@ -45,6 +45,7 @@ TEST_P(AgainstOracle, EveryRowAtEveryChunkSize) {
     const auto oracle = run_oracle(*model, tokens);
     const auto model_on_backend = loaded(model, c.backend);
     const bool exact = c.kv == "f32" || c.cache == "recompute";
+    const double stored = c.kv.find("bf16") == std::string::npos ? kHalf : kBrain;
     for (const std::int64_t chunk :
          {std::int64_t{1}, std::int64_t{3}, std::int64_t{5}, std::int64_t{16}, prompt - 1, prompt}) {
         for (const bool capture : {false, true}) {
@@ -60,9 +61,9 @@ TEST_P(AgainstOracle, EveryRowAtEveryChunkSize) {
             if (exact) {
                 EXPECT_LE(worst_error(fed.logits, oracle), kExact);
             }
-            EXPECT_LE(worst_l2(fed.logits, oracle), exact ? kExact : kHalf);
+            EXPECT_LE(worst_l2(fed.logits, oracle), exact ? kExact : stored);
             ASSERT_EQ(fed.attention.size(), capture ? tokens.size() : 0u);
-            expect_attention(fed, oracle, exact ? 1e-5 : 2e-3);
+            expect_attention(fed, oracle, exact ? 1e-5 : stored);
         }
     }
 }
@@ -74,7 +75,7 @@ std::vector<Case> cases() {
         for (const char* backend : {"reference", "cpu"}) {
             list.push_back({model, backend, "recompute", "f32"});
             for (const char* cache : {"growing", "preallocated", "preallocated:slab=true"}) {
-                for (const char* kv : {"f32", "f16", "k=f16,v=f32"}) {
+                for (const char* kv : {"f32", "f16", "bf16", "k=f16,v=f32", "k=bf16,v=f32"}) {
                     if (std::string(kv).size() > 3 && std::string(cache) == "preallocated") continue;
                     list.push_back({model, backend, cache, kv});
                 }
@@ -170,10 +171,12 @@ TEST(Session, OddShapes) {
     const auto tokens = random_tokens(19, config.vocabulary, 15);
     const auto oracle = run_oracle(*model, tokens);
     for (const char* backend : {"reference", "cpu"}) {
-        for (const char* kv : {"f32", "k=f16,v=f32", "k=f32,v=f16"}) {
+        for (const char* kv : {"f32", "k=f16,v=f32", "k=f32,v=f16", "bf16", "k=f32,v=bf16"}) {
             const auto session = session_of(loaded(model, backend), session_config("growing", kv));
             const Fed fed = feed_all(*session, tokens, 4);
-            EXPECT_LE(relative_l2(fed.logits.back(), oracle.logits.back()), std::string(kv) == "f32" ? kExact : 5e-3)
+            const bool brain = std::string(kv).find("bf16") != std::string::npos;
+            EXPECT_LE(relative_l2(fed.logits.back(), oracle.logits.back()),
+                      std::string(kv) == "f32" ? kExact : brain ? 4e-2 : 5e-3)
                 << backend << kv;
         }
     }
