@@ -55,6 +55,11 @@ struct Generation::State {
     const Tokenizer& tokenizer() const { return *model().tokenizer; }
     std::int64_t seen() const { return static_cast<std::int64_t>(session->tokens().size()); }
     std::int64_t generated() const { return std::count(is_generated.begin(), is_generated.end(), char{1}); }
+    // A model file may name several; the tokenizer knows one.
+    bool is_end_token(std::int32_t token) const {
+        const auto& ends = model().config.end_tokens;
+        return std::find(ends.begin(), ends.end(), token) != ends.end() || tokenizer().eos() == token;
+    }
     bool length_reached() const { return config.new_tokens > 0 && generated() >= config.new_tokens; }
     std::span<const float> sampled_logits() const {
         const std::int64_t limit = model().sampled_vocabulary;
@@ -221,8 +226,7 @@ Status Generation::State::sample_next() {
     tokens.push_back(*token);
     is_generated.push_back(1);
     pending = true;
-    const auto eos = tokenizer().eos();
-    if (config.stop_at_eos && eos && *eos == *token) {
+    if (config.stop_at_eos && is_end_token(*token)) {
         stop_reason = "eos";
     } else if (length_reached()) {
         stop_reason = "length";

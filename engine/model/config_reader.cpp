@@ -184,13 +184,18 @@ std::string model_type_of(const JsonValue& root) {
     return name;
 }
 
-std::optional<std::int64_t> token_id(Fields& fields, const JsonValue& root, std::string_view key) {
+// A token id, or a list of them.
+std::vector<std::int64_t> token_ids(Fields& fields, const JsonValue& root, std::string_view key) {
     const JsonValue* value = root.find(key);
-    if (value == nullptr || value->is_null()) return std::nullopt;
-    if (value->is_array() && !value->items().empty()) value = &value->items()[0];
-    if (value->is_integer()) return value->as_integer();
-    fields.fail(ErrorKind::Model, fmt::format("\"{}\" is {}, not a token id.", key, value->described()));
-    return std::nullopt;
+    if (value == nullptr || value->is_null()) return {};
+    std::vector<std::int64_t> ids;
+    const auto take = [&](const JsonValue& id) {
+        if (id.is_integer()) return ids.push_back(id.as_integer());
+        fields.fail(ErrorKind::Model, fmt::format("\"{}\" is {}, not a token id.", key, id.described()));
+    };
+    if (!value->is_array()) take(*value);
+    for (const JsonValue& id : value->items()) take(id);
+    return ids;
 }
 
 }  // namespace
@@ -251,8 +256,9 @@ Result<ConfigFile> read_config(std::string_view json, const std::string& file, c
                                                 : fmt::format("the model_type \"{}\" is not supported.", type));
     }
     out.config.vocabulary = fields.integer("vocab_size");
-    out.bos_token_id = token_id(fields, *root, "bos_token_id");
-    out.eos_token_id = token_id(fields, *root, "eos_token_id");
+    const auto first = token_ids(fields, *root, "bos_token_id");
+    if (!first.empty()) out.bos_token_id = first.front();
+    out.eos_token_ids = token_ids(fields, *root, "eos_token_id");
     DS_RETURN_IF_ERROR(fields.status());
     DS_RETURN_IF_ERROR(validate(out.config));
     return out;

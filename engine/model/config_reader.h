@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "engine/model/model_config.h"
 #include "kernels/api/status.h"
@@ -14,8 +15,8 @@ namespace decodescope {
 
 struct ConfigFile {
     ModelConfig config;  // file_type is left at its default: the tensors say it
-    // Where a list of end-of-text ids is given, the first.
-    std::optional<std::int64_t> bos_token_id, eos_token_id;
+    std::optional<std::int64_t> bos_token_id;
+    std::vector<std::int64_t> eos_token_ids;  // one, several where the file gives a list, or none
 };
 
 // `file` names the document in messages, `model_name` becomes ModelConfig::name.

@@ -31,6 +31,8 @@ struct ModelConfig {
     float rope_theta = 10000.0f;
     bool tied_head = true;         // the head is the token embedding
     ElementType file_type = ElementType::F32;  // of the matrices in the file
+    // Tokens that end a text, in the order of the file, each once; chat models have several. Empty: the model has none.
+    std::vector<std::int32_t> end_tokens;
 
     // N of the FLOP formulas: parameters of the matrix products of all layers, without embeddings and head.
     std::int64_t layer_matrix_parameters() const;

@@ -77,7 +77,10 @@ Result<ModelPtr> open_synthetic(const std::string& spec, const OpenOptions& opti
 
 // More tokens than embedding rows would index beyond the table; fewer are padding that must never be sampled.
 Status take_tokenizer(Model& model, const std::string& folder, const ConfigFile& file) {
-    auto tokenizer = load_tokenizer(folder, {file.bos_token_id, file.eos_token_id});
+    TokenIds ids;
+    ids.bos = file.bos_token_id;
+    if (!file.eos_token_ids.empty()) ids.eos = file.eos_token_ids.front();
+    auto tokenizer = load_tokenizer(folder, ids);
     if (!tokenizer) return tokenizer.error();
     model.tokenizer = *tokenizer;
     const std::int64_t size = model.tokenizer->size();
@@ -87,6 +90,13 @@ Status take_tokenizer(Model& model, const std::string& folder, const ConfigFile&
                                       model.config.vocabulary),
                           "The tokenizer and the weights do not belong together.");
     model.sampled_vocabulary = size;
+    // Ids beyond the tokenizer can never be met.
+    std::vector<std::int32_t>& ends = model.config.end_tokens;
+    for (const std::int64_t id : file.eos_token_ids) {
+        const bool met = id >= 0 && id < size;
+        if (met && std::find(ends.begin(), ends.end(), id) == ends.end()) ends.push_back(static_cast<std::int32_t>(id));
+    }
+    if (const auto eos = model.tokenizer->eos(); eos && ends.empty()) ends.push_back(*eos);
     return {};
 }
 

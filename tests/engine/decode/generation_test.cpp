@@ -155,6 +155,22 @@ TEST(Generation, StopsAtTheEndOfText) {
     EXPECT_THAT(tokens_of(further), ElementsAre(1, 5, 2, 5, 5, 5, 5));
 }
 
+// Chat models name several ids that end a text: each of them does.
+TEST(Generation, StopsAtEveryEndToken) {
+    ModelConfig config = tiny_llama_config();
+    config.end_tokens = {5, 29};
+    for (const std::int32_t last : {5, 29, 6}) {
+        Probed probed(make_tiny_model(config));
+        Generation generation(session_of(probed.model, session_config("growing")), config_of(4), nullptr);
+        probed.backend->after_run = always({9});
+        ASSERT_TRUE(generation.start(Tokens{1, 29, 2}, {}, {}).ok());
+        probed.backend->after_run = always({last});
+        ASSERT_TRUE(generation.step({}).ok());
+        EXPECT_EQ(generation.stop_reason(), last == 6 ? "" : "eos") << last;
+        EXPECT_EQ(generation.pending_token(), last);
+    }
+}
+
 TEST(Generation, GreedyTiesGoToTheLowestId) {
     Probed probed(make_tiny_llama());
     probed.backend->after_run = always({31, 7, 96});
