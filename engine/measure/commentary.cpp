@@ -59,6 +59,8 @@ constexpr std::array kPatterns = {
     Pattern{"gain.none.overhead",
             "No benefit at this length: {0} times at {1} tokens ({2} ms and {3} ms), because starting a pass "
             "costs more here than the products that the cache saves."},
+    Pattern{"compare.same",
+            "{0} and {1} at {2} tokens: no difference that this measurement can show, {3} times ({4} to {5})."},
     Pattern{"agree.unknown", "There is no comparison yet."},
     Pattern{"agree.same", "Same answer in all {0} comparisons; the largest logit difference is {1}."},
     Pattern{"agree.tie",
@@ -88,11 +90,6 @@ std::string filled_in(std::string_view pattern, const std::vector<std::string>& 
     return text;
 }
 
-Sentence sentence(std::string id, std::vector<std::string> args = {}) {
-    std::string english = filled_in(sentence_pattern(id), args);
-    return {std::move(id), std::move(args), std::move(english)};
-}
-
 std::string with_one(const char* id, std::int64_t count) { return count == 1 ? fmt::format("{}.one", id) : id; }
 std::string milliseconds(double micros) { return format_fixed(micros / 1000, 3); }
 
@@ -102,7 +99,9 @@ bool keeps_a_cache(const RunFacts& facts) {
     return strategy == nullptr || strategy->has_cache;
 }
 
+// Rows that leave, or that are stored with fewer bits than a logit's rounding: the answers may differ by design.
 bool lossy(const RunFacts& facts) {
+    if (facts.kv_type.find("bf16") != std::string::npos) return true;
     const StrategyDescriptor* strategy =
         find_strategy(std::string_view(facts.cache_spec).substr(0, facts.cache_spec.find(':')));
     return strategy != nullptr && strategy->lossy;
@@ -126,34 +125,35 @@ std::string positions_text(const std::vector<EvictedEntry>& evicted) {
 void add_computed(std::vector<Sentence>& out, const RunFacts& facts, const StepFacts& step) {
     const std::string rows = format_grouped(step.row_count), layers = format_grouped(facts.config.layers);
     if (!keeps_a_cache(facts) && step.phase == Phase::Decode) {
-        out.push_back(sentence("step.recomputed", {format_grouped(step.kv.tokens_seen), layers}));
+        out.push_back(make_sentence("step.recomputed", {format_grouped(step.kv.tokens_seen), layers}));
         return;
     }
     const char* id = step.phase == Phase::Prefill  ? "step.prefill"
                      : step.phase == Phase::Refeed ? "step.refeed"
                                                    : "step.computed";
-    out.push_back(sentence(with_one(id, step.row_count), {rows, layers}));
+    out.push_back(make_sentence(with_one(id, step.row_count), {rows, layers}));
 }
 
 void add_cache(std::vector<Sentence>& out, const RunFacts& facts, const StepFacts& step) {
     const KvFacts& kv = step.kv;
     if (!keeps_a_cache(facts)) {
-        out.push_back(sentence("step.cache.none"));
+        out.push_back(make_sentence("step.cache.none"));
         return;
     }
     const std::int64_t read = std::max<std::int64_t>(kv.rows_read - kv.rows_written, 0);  // rows that were there before
     if (read == 0)
-        out.push_back(sentence("step.cache.block", {format_grouped(kv.rows_written)}));
+        out.push_back(make_sentence("step.cache.block", {format_grouped(kv.rows_written)}));
     else
-        out.push_back(sentence("step.cache", {format_grouped(read), format_grouped(kv.rows_written)}));
+        out.push_back(make_sentence("step.cache", {format_grouped(read), format_grouped(kv.rows_written)}));
     if (kv.copied_bytes > 0)
-        out.push_back(sentence("step.grown", {format_bytes(kv.copied_bytes), format_bytes(kv.peak_bytes)}));
+        out.push_back(make_sentence("step.grown", {format_bytes(kv.copied_bytes), format_bytes(kv.peak_bytes)}));
     if (kv.capacity_tokens > kv.tokens_stored)
-        out.push_back(sentence("step.reserved", {format_grouped(kv.tokens_stored), format_grouped(kv.capacity_tokens),
-                                                 format_bytes(kv.reserved_bytes - kv.used_bytes)}));
+        out.push_back(
+            make_sentence("step.reserved", {format_grouped(kv.tokens_stored), format_grouped(kv.capacity_tokens),
+                                            format_bytes(kv.reserved_bytes - kv.used_bytes)}));
     if (!step.evicted.empty())
         out.push_back(
-            sentence(with_one("step.evicted", static_cast<std::int64_t>(step.evicted.size())),
+            make_sentence(with_one("step.evicted", static_cast<std::int64_t>(step.evicted.size())),
                      {format_grouped(static_cast<std::int64_t>(step.evicted.size())), positions_text(step.evicted)}));
 }
 
@@ -162,41 +162,40 @@ void add_products(std::vector<Sentence>& out, const RunFacts& facts, const StepF
     if (step.phase != Phase::Decode || step.flops <= 0 || without <= 0 || step.kv.tokens_seen <= 1) return;
     if (keeps_a_cache(facts)) {
         const double ratio = static_cast<double>(without) / static_cast<double>(step.flops);
-        out.push_back(sentence("step.without", {format_grouped(step.kv.tokens_seen), format_fixed(ratio, 1)}));
+        out.push_back(make_sentence("step.without", {format_grouped(step.kv.tokens_seen), format_fixed(ratio, 1)}));
         return;
     }
     const ModelConfig& c = facts.config;
     const std::int64_t with = 2 * c.layer_matrix_parameters() +
                               4 * c.layers * c.heads * c.head_dim * step.kv.tokens_seen + 2 * c.vocabulary * c.hidden;
     out.push_back(
-        sentence("step.with", {format_fixed(static_cast<double>(step.flops) / static_cast<double>(with), 1)}));
+        make_sentence("step.with", {format_fixed(static_cast<double>(step.flops) / static_cast<double>(with), 1)}));
 }
 
 void add_outcome(std::vector<Sentence>& out, const RunRecording& recording, const StepFacts& step) {
     const char* id = step.warm_up ? "step.time.warm" : step.captured ? "step.time.captured" : "step.time";
-    out.push_back(sentence(id, {milliseconds(step.micros)}));
+    out.push_back(make_sentence(id, {milliseconds(step.micros)}));
     if (step.sampled_token >= 0) {
         for (const TokenProbability& entry : step.top) {
             if (entry.token != step.sampled_token) continue;
-            out.push_back(sentence("step.next", {fmt::format("“{}”", recording.token_display(entry.token)),
+            out.push_back(make_sentence("step.next", {fmt::format("“{}”", recording.token_display(entry.token)),
                                                  format_fixed(100.0 * static_cast<double>(entry.probability), 1)}));
         }
     }
-    if (step.stop_reason == "length") out.push_back(sentence("step.stop.length"));
-    if (step.stop_reason == "eos") out.push_back(sentence("step.stop.eos"));
+    if (step.stop_reason == "length") out.push_back(make_sentence("step.stop.length"));
+    if (step.stop_reason == "eos") out.push_back(make_sentence("step.stop.eos"));
     if (step.stop_reason == "context_full")
-        out.push_back(sentence("step.stop.context", {format_grouped(recording.facts().config.context)}));
-    if (step.stop_reason == "cancelled") out.push_back(sentence("step.stop.cancelled"));
+        out.push_back(make_sentence("step.stop.context", {format_grouped(recording.facts().config.context)}));
+    if (step.stop_reason == "cancelled") out.push_back(make_sentence("step.stop.cancelled"));
 }
 
 // Why a cache does not pay at this length: too little to save, the weights' way through memory, or the fixed cost.
-const char* reason_for_no_gain(const RunRecording& recording, const RacePoint& point) {
-    const RunFacts& facts = recording.facts();
+const char* reason_for_no_gain(const RunFacts& facts, std::int64_t length, double cached_ms) {
     constexpr std::int64_t kFew = 16;  // rows that a pass handles at hardly more cost than one
-    if (point.length <= kFew) return "gain.none.short";
-    const double weights_micros =
-        facts.bandwidth_gb_s > 0 ? static_cast<double>(facts.weight_bytes) / (facts.bandwidth_gb_s * 1e3) : 0;
-    return weights_micros > 0.5 * point.cached_micros ? "gain.none.memory" : "gain.none.overhead";
+    if (length <= kFew) return "gain.none.short";
+    const double weights_ms =
+        facts.bandwidth_gb_s > 0 ? static_cast<double>(facts.weight_bytes) / (facts.bandwidth_gb_s * 1e6) : 0;
+    return weights_ms > 0.5 * cached_ms ? "gain.none.memory" : "gain.none.overhead";
 }
 
 }  // namespace
@@ -205,6 +204,11 @@ std::string_view sentence_pattern(std::string_view id) {
     const auto found = std::find_if(kPatterns.begin(), kPatterns.end(), [&](const Pattern& p) { return p.id == id; });
     DS_CHECK(found != kPatterns.end());
     return found->english;
+}
+
+Sentence make_sentence(std::string id, std::vector<std::string> args) {
+    std::string english = filled_in(sentence_pattern(id), args);
+    return {std::move(id), std::move(args), std::move(english)};
 }
 
 std::vector<std::string_view> sentence_ids() {
@@ -231,22 +235,26 @@ std::vector<Sentence> what_happened(const RunRecording& recording, std::int32_t 
 }
 
 Sentence gain_sentence(const RunRecording& recording) {
-    if (!keeps_a_cache(recording.facts())) return sentence("gain.same");
+    if (!keeps_a_cache(recording.facts())) return make_sentence("gain.same");
     const std::int32_t count = recording.race_count();
-    if (count == 0) return sentence("gain.unknown");
+    if (count == 0) return make_sentence("gain.unknown");
     const RacePoint point = recording.race_point(count - 1);
-    // From the numbers as shown, so that text and figures never disagree.
-    const double cached = rounded(point.cached_micros / 1000, 3), recompute = rounded(point.recompute_micros / 1000, 3);
-    if (!(cached > 0) || !(recompute > 0)) return sentence("gain.unknown");
+    return gain_sentence(recording.facts(), point.length, point.cached_micros / 1000, point.recompute_micros / 1000, 3);
+}
+
+Sentence gain_sentence(const RunFacts& facts, std::int64_t length, double cached_ms, double recompute_ms,
+                       int shown_digits) {
+    const double cached = rounded(cached_ms, shown_digits), recompute = rounded(recompute_ms, shown_digits);
+    if (!(cached > 0) || !(recompute > 0)) return make_sentence("gain.unknown");
     const double value = recompute / cached;
-    const std::vector<std::string> args = {format_fixed(value, kSpeedUpDigits), format_grouped(point.length),
-                                           format_fixed(cached, 3), format_fixed(recompute, 3)};
-    return sentence(value < kLeastGain ? reason_for_no_gain(recording, point) : "gain", args);
+    const std::vector<std::string> args = {format_fixed(value, kSpeedUpDigits), format_grouped(length),
+                                           format_fixed(cached, shown_digits), format_fixed(recompute, shown_digits)};
+    return make_sentence(value < kLeastGain ? reason_for_no_gain(facts, length, cached) : "gain", args);
 }
 
 Sentence agreement_sentence(const RunRecording& recording) {
     const std::int32_t count = recording.race_count();
-    if (count == 0) return sentence("agree.unknown");
+    if (count == 0) return make_sentence("agree.unknown");
     double largest = 0;
     std::int64_t changed = 0;
     for (std::int32_t i = 0; i < count; ++i) {
@@ -257,9 +265,9 @@ Sentence agreement_sentence(const RunRecording& recording) {
     }
     const std::vector<std::string> args = {format_grouped(count), fmt::format("{:.1e}", largest),
                                            format_grouped(changed)};
-    if (lossy(recording.facts())) return sentence("agree.design", args);
-    if (changed == 0 && std::isfinite(largest)) return sentence("agree.same", args);
-    return sentence(largest <= kRoundingDifference ? "agree.tie" : "agree.differs", args);
+    if (lossy(recording.facts())) return make_sentence("agree.design", args);
+    if (changed == 0 && std::isfinite(largest)) return make_sentence("agree.same", args);
+    return make_sentence(largest <= kRoundingDifference ? "agree.tie" : "agree.differs", args);
 }
 
 }  // namespace decodescope

@@ -16,6 +16,8 @@ struct Sentence {
     std::string english;
 };
 
+// The sentence of a pattern with its arguments filled in.
+Sentence make_sentence(std::string id, std::vector<std::string> args = {});
 // The English pattern of an id, with {0}, {1}, ... for the arguments: the source text of a translation.
 std::string_view sentence_pattern(std::string_view id);
 std::vector<std::string_view> sentence_ids();
@@ -26,6 +28,11 @@ std::vector<Sentence> what_happened(const RunRecording& recording, std::int32_t 
 
 // The gain now, from the latest comparison of both lanes; below 1.05 "no benefit at this length" and why.
 Sentence gain_sentence(const RunRecording& recording);
+
+// The same for any comparison of a cached pass with one without, both in the run of `facts` at `length` tokens.
+// `shown_digits`: of the milliseconds, from which the gain is computed, so that text and figures never disagree.
+Sentence gain_sentence(const RunFacts& facts, std::int64_t length, double cached_ms, double recompute_ms,
+                       int shown_digits);
 
 // Whether both lanes gave the same answer so far, with the largest logit difference.
 Sentence agreement_sentence(const RunRecording& recording);

@@ -6,6 +6,7 @@
 #include "engine/measure/run_export.h"
 #include "engine/measure/statistics.h"
 #include "engine/measure/sweep.h"
+#include "engine/measure/sweep_commentary.h"
 #include "engine/support/numbers.h"
 
 namespace decodescope {
@@ -114,6 +115,8 @@ std::string sweep_csv(const SweepResult& result) {
         text += fmt::format("# speed-up of {} ({}) at {}: {} ({} to {})\n", s.cache, s.kv_type, s.length,
                             format_fixed(s.value, kSpeedUpDigits), format_fixed(s.low, kSpeedUpDigits),
                             format_fixed(s.high, kSpeedUpDigits));
+    for (const LengthCommentary& comment : sweep_commentary(result))
+        text += fmt::format("# at {} tokens: {}\n", comment.length, comment.english);
     for (const auto& [cache, fit, kv_type] : result.fits)
         text += fit.valid ? fmt::format("# fit of {} ({}): exponent {}, residual {}\n", cache, kv_type,
                                         format_fixed(fit.exponent, 3), format_fixed(fit.residual, 4))

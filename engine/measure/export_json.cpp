@@ -6,6 +6,7 @@
 #include "engine/measure/run_export.h"
 #include "engine/measure/statistics.h"
 #include "engine/measure/sweep.h"
+#include "engine/measure/sweep_commentary.h"
 
 namespace decodescope {
 
@@ -66,6 +67,8 @@ Json row_object(const SweepRow& r) {
 
 }  // namespace
 
+std::string run_facts_json(const RunFacts& facts) { return dumped(run_object(facts)); }
+
 std::string table_json(const ExportTable& table, const RunFacts& facts) {
     Json json;
     json["kind"] = table.kind;
@@ -121,6 +124,9 @@ std::string sweep_json(const SweepResult& result) {
                                        {"flops", op.flops}});
     }
     json["notes"] = result.notes;
+    json["comments"] = Json::array();
+    for (const LengthCommentary& comment : sweep_commentary(result))
+        json["comments"].push_back({{"length", comment.length}, {"text", comment.english}});
     json["cancelled"] = result.cancelled;
     return dumped(json);
 }

@@ -32,6 +32,7 @@ std::string next_token_json(const RunRecording& recording, std::int32_t step);
 // ---- shared with other exports ----
 // Names and values of the run facts as they are written, in order. Empty value: not known.
 std::vector<std::pair<std::string, std::string>> run_fact_lines(const RunFacts& facts);
+std::string run_facts_json(const RunFacts& facts);     // the same as one JSON object, numbers as numbers
 std::string run_fact_comments(const RunFacts& facts);  // "# model: bundled\n" ...
 // Quoted when it holds a comma, a quote or a line break.
 std::string csv_field(std::string_view text);
