@@ -1,5 +1,7 @@
 #include "engine/measure/run_facts.h"
 
+#include <decodescope_commit.h>
+
 #include <chrono>
 #include <ctime>
 #include <fstream>
