@@ -8,6 +8,7 @@
 
 #include "app/cli/arguments.h"
 #include "app/cli/commands.h"
+#include "app/cli/output.h"
 #ifdef DECODESCOPE_UI
 #include "app/gui_commands.h"
 #endif
@@ -16,9 +17,16 @@ namespace decodescope {
 namespace {
 
 int fail(const Error& error, int code) {
-    std::fflush(stdout);
-    fmt::print(stderr, "decodescope: error: {}\n", error.text());
+    flush_out();
+    print_message("decodescope: error: {}\n", error.text());
     return code;
+}
+
+// The exit code of a command; results that did not reach the reader are an error too.
+int end_of(const Status& status) {
+    if (!status.ok()) return fail(status.error(), 1);
+    const Status printed = finish_out();
+    return printed.ok() ? 0 : fail(printed.error(), 1);
 }
 
 // Ctrl-C asks the work to stop, so that files are left whole; the second one ends the program at once.
@@ -85,8 +93,8 @@ int run(int argc, char** argv) {
     auto outcome = parse_arguments(argc, argv);
     if (!outcome) return fail(outcome.error(), 2);
     if (outcome->finished) {
-        fmt::print("{}", outcome->text);
-        return 0;
+        print("{}", outcome->text);
+        return end_of(Status());
     }
     const Arguments& arguments = outcome->arguments;
 #ifdef DECODESCOPE_UI
@@ -96,11 +104,11 @@ int run(int argc, char** argv) {
         case Command::Window:
         case Command::Replay: {
             const Status status = show_window(arguments, argc, argv);
-            return status.ok() ? 0 : fail(status.error(), 1);
+            return end_of(status);
         }
         case Command::Shot: {
             const Status status = take_shot(arguments);
-            return status.ok() ? 0 : fail(status.error(), 1);
+            return end_of(status);
         }
         default: break;
     }
@@ -110,7 +118,7 @@ int run(int argc, char** argv) {
     std::stop_source source;
     Interrupts interrupts(source);
     const Status status = run_without_window(arguments, source.get_token());
-    return status.ok() ? 0 : fail(status.error(), 1);
+    return end_of(status);
 }
 
 }  // namespace
@@ -119,6 +127,7 @@ int run(int argc, char** argv) {
 int main(int argc, char** argv) {
     // One of the two places that catch: nothing that the libraries raise may end in an abort.
     try {
+        decodescope::occupy_standard_streams();
         return decodescope::run(argc, argv);
     } catch (const std::exception& exception) {
         std::fprintf(stderr, "decodescope: error: %s\n", exception.what());

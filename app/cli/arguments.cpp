@@ -5,16 +5,21 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
+#include <limits>
+#include <optional>
+#include <type_traits>
 
 #include "engine/measure/run_facts.h"
-#include "engine/model/model.h"
+#include "engine/model/synthetic.h"
 
 namespace decodescope {
 namespace {
 
+constexpr int kMostThreads = 1024;
+
 // What CLI11 fills; turned into Arguments by the checks below.
 struct Raw {
-    std::string weights, lengths, tokens, schedule, size;
+    std::optional<std::string> weights, lengths, tokens, schedule, size;
     std::vector<std::string> caches, kv_types;
     // Of the command that was given.
     const CLI::Option *prompt = nullptr, *prompt_file = nullptr, *tokens_option = nullptr;
@@ -24,10 +29,38 @@ Error refuse(std::string message, std::string hint = {}) {
     return make_error(ErrorKind::Argument, std::move(message), std::move(hint));
 }
 
+// The whole text is the number: decimal, no '+', no spaces, and it fits into T instead of being wrapped or cut.
 template <class T>
 bool parse_number(std::string_view text, T& value) {
     const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
     return code == std::errc{} && end == text.data() + text.size();
+}
+
+// An option with one number. The library's own conversion takes "0x10" and "010" for other numbers than they look like
+// and wraps what does not fit.
+template <class T>
+CLI::Option* add_number(CLI::App& app, const std::string& names, T& value, T least, T most, const std::string& what) {
+    const std::string shown = names.substr(names.rfind(',') + 1);
+    const auto set = [&value, least, most, shown](const std::string& text) {
+        T parsed{};
+        if (!parse_number(text, parsed) || !(parsed >= least && parsed <= most)) {
+            const char* kind = std::is_floating_point_v<T> ? "number" : "whole number";
+            const bool any = std::is_floating_point_v<T> && most == std::numeric_limits<T>::max();
+            const std::string range = any ? "" : fmt::format(" from {} to {}", least, most);
+            throw CLI::ValidationError(shown, fmt::format("'{}' is not a {}{}", text, kind, range));
+        }
+        value = parsed;
+    };
+    return app.add_option_function<std::string>(names, set, what)
+        ->type_name(std::is_floating_point_v<T> ? "NUMBER" : "INTEGER")
+        ->default_str(fmt::format("{}", value));
+}
+
+// An option whose text is looked at later; an empty one was given all the same.
+CLI::Option* add_text(CLI::App& app, const std::string& names, std::optional<std::string>& value,
+                      const std::string& what) {
+    return app.add_option_function<std::string>(names, [&value](const std::string& text) { value = text; }, what)
+        ->type_name("TEXT");
 }
 
 template <class T>
@@ -46,14 +79,17 @@ Result<std::vector<T>> parse_list(std::string_view text, std::string_view option
     }
 }
 
+CLI::Validator file_name() {
+    return CLI::Validator([](const std::string& text) { return std::string(text.empty() ? "'' is no name" : ""); },
+                          std::string());
+}
+
 void add_machine_options(CLI::App& app, Arguments& a, Raw& raw) {
     app.add_option("-m,--model", a.model, "bundled, synthetic:NAME[,context=N], or a folder")->capture_default_str();
     app.add_option("--backend", a.backend, "cpu or reference (plain loops in double precision)")->capture_default_str();
-    app.add_option("--threads", a.threads, "threads of the cpu backend; 0 = all")
-        ->check(CLI::Range(0, 1024))
-        ->capture_default_str();
+    add_number(app, "--threads", a.threads, 0, kMostThreads, "threads of the cpu backend; 0 = all");
     app.add_option("--isa", a.instruction_set, "instruction set of the cpu backend, as doctor lists them");
-    app.add_option("--weights", raw.weights, "f32, f16 or bf16; default: as in the file");
+    add_text(app, "--weights", raw.weights, "f32, f16 or bf16; default: as in the file");
 }
 
 void add_cache_options(CLI::App& app, Raw& raw) {
@@ -68,30 +104,37 @@ void add_cache_options(CLI::App& app, Raw& raw) {
 void add_prompt_options(CLI::App& app, Arguments& a, Raw& raw) {
     app.add_option("-p,--prompt", a.prompt, "the prompt");
     app.add_option("--prompt-file", a.prompt_file, "file that holds the prompt, read as it is");
-    app.add_option("--tokens", raw.tokens, "the prompt as token ids: 1,2,3");
+    add_text(app, "--tokens", raw.tokens, "the prompt as token ids: 1,2,3");
     app.add_flag("--parse-special", a.parse_special, "special tokens written in the prompt become their ids");
-    app.add_option("-n,--new-tokens", a.new_tokens, "tokens to generate; 0 = prefill only")
-        ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 31))->capture_default_str();
-    app.add_option("--chunk", a.chunk, "rows of one prefill pass; default: chosen by the session")
-        ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 20));
+    add_number(app, "-n,--new-tokens", a.new_tokens, std::int64_t{0}, std::int64_t{1} << 31,
+               "tokens to generate; 0 = prefill only");
+    add_number(app, "--chunk", a.chunk, std::int64_t{1}, std::int64_t{1} << 20,
+               "rows of one prefill pass; default: chosen by the session")
+        ->default_str("");
+}
+
+void add_seed(CLI::App& app, Arguments& a, const char* what) {
+    add_number(app, "--seed", a.sampler.seed, std::uint64_t{0}, std::numeric_limits<std::uint64_t>::max(), what);
 }
 
 void add_sampling_options(CLI::App& app, Arguments& a) {
-    app.add_option("--temperature", a.sampler.temperature, "0 = greedy")->capture_default_str();
-    app.add_option("--top-k", a.sampler.top_k, "0 = all")->capture_default_str();
-    app.add_option("--top-p", a.sampler.top_p, "smallest set whose probabilities reach p")->capture_default_str();
-    app.add_option("--seed", a.sampler.seed)->capture_default_str();
+    // The sampler's own check knows what is possible beyond being a number.
+    constexpr double kAnyNumber = std::numeric_limits<double>::max();
+    add_number(app, "--temperature", a.sampler.temperature, -kAnyNumber, kAnyNumber, "0 = greedy");
+    add_number(app, "--top-k", a.sampler.top_k, 0, std::numeric_limits<std::int32_t>::max(), "0 = all");
+    add_number(app, "--top-p", a.sampler.top_p, -kAnyNumber, kAnyNumber, "smallest set whose probabilities reach p");
+    add_seed(app, a, "of the random numbers");
     app.add_flag("--ignore-eos", a.ignore_eos, "go on after the end token");
 }
 
 Status finish_values(Arguments& a, const Raw& raw) {
     static const std::pair<const char*, WeightType> types[] = {
         {"f32", WeightType::F32}, {"f16", WeightType::F16}, {"bf16", WeightType::BF16}};
-    if (!raw.weights.empty()) {
+    if (raw.weights) {
         const auto* found =
-            std::find_if(std::begin(types), std::end(types), [&](const auto& t) { return raw.weights == t.first; });
+            std::find_if(std::begin(types), std::end(types), [&](const auto& t) { return *raw.weights == t.first; });
         if (found == std::end(types))
-            return refuse(fmt::format("--weights: '{}' is not known.", raw.weights), "Use f32, f16 or bf16.");
+            return refuse(fmt::format("--weights: '{}' is not known.", *raw.weights), "Use f32, f16 or bf16.");
         a.weights = found->second;
     }
     for (const std::string& text : raw.caches) {
@@ -104,21 +147,21 @@ Status finish_values(Arguments& a, const Raw& raw) {
         if (!format) return format.error();
         a.kv_types.push_back(*format);
     }
-    if (!raw.tokens.empty()) {
-        auto tokens = parse_list<std::int32_t>(raw.tokens, "--tokens");
+    if (raw.tokens) {
+        auto tokens = parse_list<std::int32_t>(*raw.tokens, "--tokens");
         if (!tokens) return tokens.error();
         a.tokens = *tokens;
         a.has_tokens = true;
     }
-    if (!raw.lengths.empty()) {
-        auto lengths = parse_list<std::int64_t>(raw.lengths, "--lengths");
+    if (raw.lengths) {
+        auto lengths = parse_list<std::int64_t>(*raw.lengths, "--lengths");
         if (!lengths) return lengths.error();
         for (auto length : *lengths)
             if (length < 1) return refuse(fmt::format("--lengths: {} is not a length; the smallest is 1.", length));
         a.lengths = *lengths;
     }
-    if (!raw.schedule.empty()) {
-        auto schedule = parse_race_schedule(raw.schedule);
+    if (raw.schedule) {
+        auto schedule = parse_race_schedule(*raw.schedule);
         if (!schedule) return schedule.error();
         a.schedule = *schedule;
     }
@@ -127,24 +170,9 @@ Status finish_values(Arguments& a, const Raw& raw) {
 
 Status check_model(const std::string& spec) {
     if (spec.rfind("synthetic:", 0) != 0) return {};
-    std::string_view rest = std::string_view(spec).substr(10);
-    const auto comma = rest.find(',');
-    const std::string base = "synthetic:" + std::string(rest.substr(0, comma));
-    std::string names;
-    bool known = false;
-    for (const ModelInfo& model : known_models()) {
-        known = known || model.spec == base;
-        names += (names.empty() ? "" : ", ") + model.spec;
-    }
-    if (!known) return refuse(fmt::format("the model '{}' is not known.", base), "There are: " + names + ".");
-    if (comma == std::string_view::npos) return {};
-    const std::string_view option = rest.substr(comma + 1);
-    std::int64_t context = 0;
-    if (option.rfind("context=", 0) != 0 || !parse_number(option.substr(8), context) || context < 1 ||
-        context > (std::int64_t{1} << 24))
-        return refuse(fmt::format("'{}' in '{}' is not an option of a synthetic model.", option, spec),
-                      "Use context=N with N from 1 to 16777216.");
-    return {};
+    // The name and its options are all there is to know of these.
+    auto config = synthetic_config(std::string_view(spec).substr(10));
+    return config.ok() ? Status() : Status(config.error());
 }
 
 // Names only; whether the backend works here is found out when it is made.
@@ -162,8 +190,6 @@ Status check_prompt(Arguments& a, const Raw& raw) {
     const bool from_tokens = raw.tokens_option != nullptr && raw.tokens_option->count() > 0;
     if (from_prompt + from_file + from_tokens > 1)
         return refuse("more than one prompt is given.", "Use one of -p, --prompt-file and --tokens.");
-    if (from_tokens && !a.has_tokens)
-        return refuse("--tokens holds no token id.", "Write ids with commas, as in 1,2,3.");
     a.has_prompt = from_prompt || from_file;
     if (a.command == Command::Generate && !a.has_prompt && !a.has_tokens)
         return refuse("generate needs a prompt.", "Use -p TEXT, --prompt-file FILE or --tokens 1,2,3.");
@@ -174,15 +200,13 @@ Status check_prompt(Arguments& a, const Raw& raw) {
 constexpr double kMostPixels = 100e6;
 
 Status check_shot(Arguments& a, const Raw& raw) {
-    const auto cross = raw.size.find('x');
-    if (!raw.size.empty() &&
-        (cross == std::string::npos || !parse_number(std::string_view(raw.size).substr(0, cross), a.width) ||
-         !parse_number(std::string_view(raw.size).substr(cross + 1), a.height) || a.width < 320 || a.height < 240 ||
-         a.width > 16384 || a.height > 16384))
-        return refuse(fmt::format("--size: '{}' is not WxH with 320x240 to 16384x16384.", raw.size),
+    const std::string_view size = raw.size ? std::string_view(*raw.size) : std::string_view();
+    const auto cross = size.find('x');
+    if (raw.size && (cross == std::string::npos || !parse_number(size.substr(0, cross), a.width) ||
+                     !parse_number(size.substr(cross + 1), a.height) || a.width < 320 || a.height < 240 ||
+                     a.width > 16384 || a.height > 16384))
+        return refuse(fmt::format("--size: '{}' is not WxH with 320x240 to 16384x16384.", size),
                       "For example 1280x800.");
-    if (!(a.scale >= 0.5 && a.scale <= 4.0))
-        return refuse(fmt::format("--scale: {} is not between 0.5 and 4.", a.scale));
     const double pixels = static_cast<double>(a.width) * a.height * a.scale * a.scale;
     if (pixels > kMostPixels)
         return refuse(fmt::format("--size {}x{} at --scale {} makes {:.0f} million pixels; the most is {:.0f} million.",
@@ -224,6 +248,8 @@ const char* examples(Command command) {
     }
 }
 
+std::string version_line() { return "decodescope " + program_version() + " (" + program_commit() + ")"; }
+
 struct Commands {
     CLI::App app{"Shows on a real decoder why language models keep a KV cache."};
     std::vector<std::pair<CLI::App*, Command>> list;
@@ -231,13 +257,14 @@ struct Commands {
     CLI::App* add(const char* name, const char* what, Command command) {
         CLI::App* sub = app.add_subcommand(name, what);
         sub->footer(examples(command));
+        sub->set_version_flag("--version", version_line());
         list.emplace_back(sub, command);
         return sub;
     }
 };
 
 void describe(Commands& commands, Arguments& a, Raw& raw) {
-    commands.app.set_version_flag("--version", "decodescope " + program_version() + " (" + program_commit() + ")");
+    commands.app.set_version_flag("--version", version_line());
     commands.app.footer(examples(Command::Window));
     commands.app.require_subcommand(0, 1);
     commands.app.add_option("--lang", a.language, "language of the window: en or zh_CN");
@@ -248,13 +275,14 @@ void describe(Commands& commands, Arguments& a, Raw& raw) {
     add_cache_options(*generate, raw);
     generate->add_flag("--json", a.json, "one JSON object on stdout");
     generate->add_option("--trace", a.trace_file,
-                         "file for logits and attention of every position, one JSON line each");
+                         "file for logits and attention of every position, one JSON line each")
+        ->check(file_name());
     CLI::App* race = commands.add("race", "The same tokens with and without a cache, step by step.", Command::Race);
     add_machine_options(*race, a, raw);
     add_cache_options(*race, raw);
     race->add_flag("--json", a.json, "JSON on stdout");
-    race->add_option("--recompute", raw.schedule,
-                     "every, at=256,512 or budget=30s: when the pass without a cache runs; default every");
+    add_text(*race, "--recompute", raw.schedule,
+             "every, at=256,512 or budget=30s: when the pass without a cache runs; default every");
     for (CLI::App* sub : {generate, race}) {
         add_prompt_options(*sub, a, raw);
         add_sampling_options(*sub, a);
@@ -264,33 +292,33 @@ void describe(Commands& commands, Arguments& a, Raw& raw) {
         commands.add("bench", "Time lengths and caches; write the charts and their data.", Command::Bench);
     add_machine_options(*bench, a, raw);
     add_cache_options(*bench, raw);
-    bench->add_option("--lengths", raw.lengths, "tokens in the sequence, with commas; default 64,96,128,192,256,384");
-    bench->add_option("--repeats", a.repeats)->check(CLI::Range(1, 1000))->capture_default_str();
+    add_text(*bench, "--lengths", raw.lengths, "tokens in the sequence, with commas; default 64,96,128,192,256,384");
+    add_number(*bench, "--repeats", a.repeats, 1, 1000, "measured passes of every kind, after one that warms up");
     bench->add_flag("--profile", a.profile, "time of every operation");
-    bench->add_option("--seed", a.sampler.seed, "of the token sequence")->capture_default_str();
-    bench->add_option("-o,--output", a.output, "folder for timing.csv, .json, .png, .svg, .pdf")->required();
+    add_seed(*bench, a, "of the token sequence");
+    bench->add_option("-o,--output", a.output, "folder for timing.csv, .json, .png, .svg, .pdf")
+        ->required()
+        ->check(file_name());
 
     CLI::App* demo =
         commands.add("demo", "The opening demonstration without a window: charts, data, a picture.", Command::Demo);
     add_machine_options(*demo, a, raw);
-    demo->add_option("-o,--output", a.output, "folder for the results")->required();
+    demo->add_option("-o,--output", a.output, "folder for the results")->required()->check(file_name());
     demo->add_option("--lang", a.language, "en or zh_CN");
 
     CLI::App* shot = commands.add("shot", "A picture of the real window.", Command::Shot);
     add_machine_options(*shot, a, raw);
     add_cache_options(*shot, raw);
-    shot->add_option("-o,--output", a.output, "PNG file")->required();
-    shot->add_option("--size", raw.size, "WxH in window pixels; default 1280x800");
-    shot->add_option("--scale", a.scale, "pixels per window pixel")->capture_default_str();
+    shot->add_option("-o,--output", a.output, "PNG file")->required()->check(file_name());
+    add_text(*shot, "--size", raw.size, "WxH in window pixels; default 1280x800");
+    add_number(*shot, "--scale", a.scale, 0.5, 4.0, "pixels per window pixel");
     shot->add_option("--theme", a.theme, "light or dark");
     shot->add_option("--lang", a.language, "en or zh_CN");
-    shot->add_option("--steps", a.steps, "decode steps before the picture")
-        ->check(CLI::Range(0, 1 << 20))
-        ->capture_default_str();
+    add_number(*shot, "--steps", a.steps, 0, 1 << 20, "decode steps before the picture");
     shot->add_option("--panel", a.panel, "one panel alone, by its id (list panels)");
 
     CLI::App* replay = commands.add("replay", "Open a recorded run; needs neither model nor GPU.", Command::Replay);
-    replay->add_option("file", a.recording, "a .dscope file")->required();
+    replay->add_option("file", a.recording, "a .dscope file")->required()->check(file_name());
     replay->add_option("--lang", a.language, "en or zh_CN");
 
     CLI::App* info = commands.add("info", "Shapes, parameters and cache bytes of a model.", Command::Info);
@@ -298,7 +326,7 @@ void describe(Commands& commands, Arguments& a, Raw& raw) {
     info->add_flag("--json", a.json, "JSON on stdout");
     CLI::App* doctor =
         commands.add("doctor", "What this machine can do: instruction sets, bandwidth, backends.", Command::Doctor);
-    doctor->add_option("--threads", a.threads, "threads to measure with; 0 = all")->check(CLI::Range(0, 1024));
+    add_number(*doctor, "--threads", a.threads, 0, kMostThreads, "threads to measure with; 0 = all");
     doctor->add_flag("--json", a.json, "JSON on stdout");
     CLI::App* list = commands.add("list", "What there is to choose from.", Command::List);
     list->add_option("what", a.list_what, "caches, formats, panels, models or backends")

@@ -3,26 +3,33 @@
 #include <unistd.h>
 
 #include "app/cli/commands.h"
+#include "app/cli/output.h"
+#include "engine/measure/sweep_commentary.h"
 #include "engine/support/numbers.h"
-#include "kernels/cpu/machine_rates.h"
+#include "engine/support/output_file.h"
 
 namespace decodescope {
 namespace {
 
 void print_result(const SweepResult& result) {
-    fmt::print("{:>7} {:<24} {:<10} {:<9} {:>11} {:>10} {:>10} {:>12}\n", "length", "cache", "kv", "phase", "median ms",
+    print("{:>7} {:<24} {:<10} {:<9} {:>11} {:>10} {:>10} {:>12}\n", "length", "cache", "kv", "phase", "median ms",
                "min", "max", "KV used");
     for (const SweepRow& row : result.rows)
-        fmt::print("{:>7} {:<24} {:<10} {:<9} {:>11.3f} {:>10.3f} {:>10.3f} {:>12}\n", row.length, row.cache,
+        print("{:>7} {:<24} {:<10} {:<9} {:>11.3f} {:>10.3f} {:>10.3f} {:>12}\n", row.length, row.cache,
                    row.kv_type, row.phase, row.median_ms, row.min_ms, row.max_ms, format_bytes(row.kv_bytes_used));
     for (const SpeedUp& s : result.speedup)
-        fmt::print("at {} tokens the cache is {:.2f} times as fast ({:.2f} to {:.2f})\n", s.length, s.value, s.low,
-                   s.high);
+        print("at {} tokens {} is {:.2f} times as fast as recompute ({:.2f} to {:.2f})\n", s.length,
+              lane_name(result, s.cache, s.kv_type), s.value, s.low, s.high);
+    // The gains were just said; where there is none, and what cannot be told apart, takes a sentence.
+    for (const LengthCommentary& comment : sweep_commentary(result))
+        for (const auto& [lane, sentence] : comment.sentences)
+            if (sentence.id != "gain") print("{}{}{}\n", lane, lane.empty() ? "" : ": ", sentence.english);
+    for (const std::string& note : result.notes) print("{}\n", note);
     for (const auto& fit : result.fits) {
         if (fit.fit.valid)
-            fmt::print("{}: time grows as length^{:.2f} (residual {:.3f} in ln time)\n", fit.cache, fit.fit.exponent,
+            print("{}: time grows as length^{:.2f} (residual {:.3f} in ln time)\n", fit.cache, fit.fit.exponent,
                        fit.fit.residual);
-        else fmt::print("{}: no exponent: {}\n", fit.cache, fit.fit.reason);
+        else print("{}: no exponent: {}\n", fit.cache, fit.fit.reason);
     }
 }
 
@@ -42,18 +49,21 @@ SweepRequest request_for(const Arguments& arguments) {
 }  // namespace
 
 Result<SweepResult> run_bench(const Arguments& arguments, std::stop_token stop) {
-    // The folder first: nobody wants to measure for minutes and then lose the figures.
+    // First of all: nobody wants to measure for minutes and then lose the figures. Older ones stay until then.
     DS_RETURN_IF_ERROR(make_folder(arguments.output));
-    DS_RETURN_IF_ERROR(write_file(arguments.output + "/timing.csv", ""));
+    for (const char* name : {"/timing.csv", "/timing.json"})
+        DS_RETURN_IF_ERROR(check_output(arguments.output + name));
     auto loaded = open_for(arguments, stop);
     if (!loaded) return loaded.error();
     const bool terminal = isatty(2) != 0;
     auto result = run_sweep(*loaded, request_for(arguments), [&](const SweepProgress& progress) {
-        if (terminal) fmt::print(stderr, "\r\x1b[K{} of {}: {}", progress.done, progress.total, progress.what);
+        if (terminal) print_message("\r\x1b[K{} of {}: {}", progress.done, progress.total, progress.what);
     }, stop);
-    if (terminal) fmt::print(stderr, "\r\x1b[K");
+    if (terminal) print_message("\r\x1b[K");
     if (!result) return result.error();
-    result->run.bandwidth_gb_s = measure_machine_rates((*loaded)->backend->info().threads, stop).read_gb_s_all;
+    if (result->cancelled && result->rows.empty())
+        return make_error(ErrorKind::Cancelled, "nothing had been measured yet; older results are unchanged.");
+    result->run.bandwidth_gb_s = measured_bandwidth(**loaded, {});
     DS_RETURN_IF_ERROR(write_file(arguments.output + "/timing.csv", sweep_csv(*result)));
     DS_RETURN_IF_ERROR(write_file(arguments.output + "/timing.json", sweep_json(*result)));
     print_result(*result);

@@ -20,7 +20,8 @@ struct PanelListing {
 };
 
 // The backends of this build, and for those that do not work here the sentence why not.
-BackendRegistry make_backend_registry();
+// `instruction_set`: of the cpu backend where a request names none; empty = the best of this machine.
+BackendRegistry make_backend_registry(const std::string& instruction_set = {});
 
 // Model, backend and weights as the arguments say; progress on stderr when it is a terminal.
 Result<LoadedModelPtr> open_for(const Arguments& arguments, std::stop_token stop);
@@ -30,6 +31,13 @@ CacheSpec cache_or_default(const Arguments& arguments);
 KvFormat kv_or_default(const Arguments& arguments);
 // Names for --weights as shown in results.
 std::string weights_name(const LoadedModel& model);
+
+// The facts of a run with this many tokens in its prompt.
+RunFacts facts_of_run(const DecodeSession& session, const SamplerConfig& sampler, std::size_t prompt_tokens);
+// Of this machine with the threads that the model runs on, in 1e9 bytes per second; takes a few hundred milliseconds.
+double measured_bandwidth(const LoadedModel& model, std::stop_token stop);
+// One line on stderr for a model whose weights are random, whatever form the results have.
+void say_when_meaningless(const Model& model);
 
 Status run_generate(const Arguments& arguments, std::stop_token stop);
 Status run_race(const Arguments& arguments, std::stop_token stop);
@@ -46,8 +54,6 @@ struct DemoResult {
 };
 Result<DemoResult> run_demo(const Arguments& arguments, std::stop_token stop);
 
-// Writes a whole file through a temporary name beside it. File error, with the system's reason, when it cannot.
-Status write_file(const std::string& path, const std::string& content);
 Status make_folder(const std::string& path);
 
 }  // namespace decodescope

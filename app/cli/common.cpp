@@ -1,14 +1,14 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <cerrno>
-#include <cstring>
 #include <filesystem>
 
 #include "app/cli/commands.h"
+#include "app/cli/output.h"
 #include "engine/support/file.h"
 #include "engine/text/least_tokens.h"
 #include "kernels/cpu/cpu_backend.h"
+#include "kernels/cpu/machine_rates.h"
 #include "kernels/reference/reference_backend.h"
 
 namespace decodescope {
@@ -27,12 +27,11 @@ class TerminalProgress {
 public:
     explicit TerminalProgress(std::string what) : what_(std::move(what)), shown_(isatty(2) != 0) {}
     ~TerminalProgress() {
-        if (drawn_) fmt::print(stderr, "\r\x1b[K");
+        if (drawn_) print_message("\r\x1b[K");
     }
     void operator()(std::int64_t done, std::int64_t total) {
         if (!shown_ || total <= 0) return;
-        fmt::print(stderr, "\r\x1b[K{} {} %", what_, 100 * done / total);
-        std::fflush(stderr);
+        print_message("\r\x1b[K{} {} %", what_, 100 * done / total);
         drawn_ = true;
     }
 
@@ -43,16 +42,16 @@ private:
 
 }  // namespace
 
-BackendRegistry make_backend_registry() {
+BackendRegistry make_backend_registry(const std::string& instruction_set) {
     BackendRegistry registry;
     BackendEntry cpu;
     cpu.id = "cpu";
     cpu.title = "CPU";
     cpu.available = true;
-    cpu.create = [](const BackendRequest& request) -> Result<std::shared_ptr<Backend>> {
+    cpu.create = [instruction_set](const BackendRequest& request) -> Result<std::shared_ptr<Backend>> {
         CpuBackendOptions options;
         options.threads = request.threads;
-        options.instruction_set = request.instruction_set;
+        options.instruction_set = request.instruction_set.empty() ? instruction_set : request.instruction_set;
         auto backend = make_cpu_backend(options);
         if (!backend) return backend.error();
         return std::shared_ptr<Backend>(std::move(backend).value());
@@ -117,28 +116,27 @@ KvFormat kv_or_default(const Arguments& arguments) {
 
 std::string weights_name(const LoadedModel& model) { return std::string(element_name(model.weights->matrix_type())); }
 
+RunFacts facts_of_run(const DecodeSession& session, const SamplerConfig& sampler, std::size_t prompt_tokens) {
+    RunFacts facts = make_run_facts(session, sampler);
+    facts.prompt_tokens = static_cast<std::int64_t>(prompt_tokens);
+    return facts;
+}
+
+double measured_bandwidth(const LoadedModel& model, std::stop_token stop) {
+    return measure_machine_rates(model.backend->info().threads, stop).read_gb_s_all;
+}
+
+void say_when_meaningless(const Model& model) {
+    if (model.meaningless_text)
+        print_message("The weights are random: the text has no meaning, the timings do.\n");
+}
+
 Status make_folder(const std::string& path) {
     std::error_code code;
     std::filesystem::create_directories(path, code);
     if (!code && std::filesystem::is_directory(path, code)) return {};
     return make_error(ErrorKind::File,
                       fmt::format("cannot make the folder '{}': {}.", path, code ? code.message() : "it is a file"));
-}
-
-Status write_file(const std::string& path, const std::string& content) {
-    const std::string temporary = fmt::format("{}.part{}", path, getpid());
-    const auto failed = [&](const char* what) {
-        const int reason = errno;
-        std::remove(temporary.c_str());
-        return make_error(ErrorKind::File, fmt::format("cannot {} '{}': {}.", what, path, std::strerror(reason)));
-    };
-    std::FILE* file = std::fopen(temporary.c_str(), "wb");
-    if (file == nullptr) return failed("write");
-    const bool written =
-        std::fwrite(content.data(), 1, content.size(), file) == content.size() && std::fflush(file) == 0;
-    if (std::fclose(file) != 0 || !written) return failed("write");
-    if (std::rename(temporary.c_str(), path.c_str()) != 0) return failed("replace");
-    return {};
 }
 
 }  // namespace decodescope

@@ -6,8 +6,11 @@
 #include <nlohmann/json.hpp>
 
 #include "app/cli/commands.h"
+#include "app/cli/output.h"
 #include "engine/measure/race.h"
+#include "engine/measure/run_export.h"
 #include "engine/support/numbers.h"
+#include "engine/support/output_file.h"
 #include "engine/trace/recording_file.h"
 
 namespace decodescope {
@@ -27,7 +30,7 @@ const PromptPreset* opening_preset(const Model& model, const std::string& langua
 class LiveTable {
 public:
     LiveTable() : terminal_(isatty(1) != 0) {
-        fmt::print("{:>6}  {:<18} {:>10} {:>13} {:>8} {:>12}  {}\n", "tokens", "new token", "cached ms", "recompute ms",
+        print("{:>6}  {:<18} {:>10} {:>13} {:>8} {:>12}  {}\n", "tokens", "new token", "cached ms", "recompute ms",
                    "times", "cache", "same answer");
     }
 
@@ -39,12 +42,12 @@ public:
             point.recompute_micros / 1000.0, point.recompute_micros / point.cached_micros,
             format_bytes(step.kv.used_bytes),
             point.same_token ? fmt::format("yes (logits differ by {:.1g})", point.max_abs_logit_diff) : "NO");
-        fmt::print("{}{}{}", terminal_ ? "\r\x1b[K" : "", line, stays ? "\n" : "");
-        std::fflush(stdout);
+        print("{}{}{}", terminal_ ? "\r\x1b[K" : "", line, stays ? "\n" : "");
+        flush_out();
     }
 
     void finish() {
-        if (terminal_) fmt::print("\r\x1b[K");
+        if (terminal_) print("\r\x1b[K");
     }
 
 private:
@@ -52,7 +55,7 @@ private:
 };
 
 Result<std::shared_ptr<RunRecording>> live_run(const Arguments& arguments, const LoadedModelPtr& loaded,
-                                               std::stop_token stop) {
+                                               double bandwidth_gb_s, std::stop_token stop) {
     const Model& model = *loaded->model;
     const PromptPreset* preset = opening_preset(model, arguments.language);
     std::vector<std::int32_t> prompt{0};
@@ -60,7 +63,7 @@ Result<std::shared_ptr<RunRecording>> live_run(const Arguments& arguments, const
         auto tokens = model.tokenizer->encode(preset->text, EncodeOptions{}, stop);
         if (!tokens) return tokens.error();
         prompt = std::move(tokens).value();
-        fmt::print("{}\n\n", preset->text);
+        print("{}\n\n", preset->text);
     }
     SessionConfig session_config;
     session_config.cache = cache_or_default(arguments);
@@ -75,7 +78,10 @@ Result<std::shared_ptr<RunRecording>> live_run(const Arguments& arguments, const
     config.new_tokens = kDemoTokens;
     config.stop_at_eos = false;
     std::shared_ptr<DecodeSession> shared = std::move(session).value();
-    auto recording = std::make_shared<RunRecording>(make_run_facts(*shared, SamplerConfig{}), RecordingLimits{});
+    RunFacts facts = facts_of_run(*shared, SamplerConfig{}, prompt.size());
+    facts.bandwidth_gb_s = bandwidth_gb_s;
+    auto recording = std::make_shared<RunRecording>(std::move(facts), RecordingLimits{});
+    say_when_meaningless(model);
     Generation generation(shared, config, recording);
     DS_RETURN_IF_ERROR(generation.start(prompt, {}, stop));
     LiveTable table;
@@ -95,26 +101,14 @@ Result<std::shared_ptr<RunRecording>> live_run(const Arguments& arguments, const
     std::string text;
     for (std::int32_t row = static_cast<std::int32_t>(prompt.size()); row < recording->row_count(); ++row)
         text += recording->row_text(row);
-    fmt::print("\n{}\n\n", text);
+    print("\n{}\n\n", text);
     return recording;
 }
 
 std::string run_json(const RunRecording& recording) {
-    const RunFacts& facts = recording.facts();
     double cached = 0, recomputed = 0;
     Json j;
-    j["run"] = {{"program_version", facts.program_version},
-                {"commit", facts.commit},
-                {"date", facts.date},
-                {"model", facts.model_source},
-                {"backend", facts.backend},
-                {"cpu", facts.cpu},
-                {"instruction_set", facts.instruction_set},
-                {"threads", facts.threads},
-                {"weights", facts.weights_type},
-                {"cache", facts.cache_spec},
-                {"kv_type", facts.kv_type},
-                {"seed", facts.sampler.seed}};
+    j["run"] = Json::parse(run_facts_json(recording.facts()));
     j["steps"] = Json::array();
     for (std::int32_t i = 0; i < recording.step_count(); ++i) {
         const auto step = recording.step(i);
@@ -140,16 +134,19 @@ std::string run_json(const RunRecording& recording) {
                              {"same_token", p.same_token}});
     }
     j["totals"] = {{"cached_micros", cached}, {"recompute_micros", recomputed}};
-    return j.dump(1);
+    return j.dump(1) + "\n";
 }
 
 }  // namespace
 
 Result<DemoResult> run_demo(const Arguments& arguments, std::stop_token stop) {
     DS_RETURN_IF_ERROR(make_folder(arguments.output));
+    for (const char* name : {"/timing.csv", "/timing.json", "/run.json", "/run.dscope"})
+        DS_RETURN_IF_ERROR(check_output(arguments.output + name));
     auto loaded = open_for(arguments, stop);
     if (!loaded) return loaded.error();
-    auto recording = live_run(arguments, *loaded, stop);
+    const double bandwidth = measured_bandwidth(**loaded, stop);
+    auto recording = live_run(arguments, *loaded, bandwidth, stop);
     if (!recording) return recording.error();
     DemoResult result;
     result.recording = *recording;
@@ -161,6 +158,9 @@ Result<DemoResult> run_demo(const Arguments& arguments, std::stop_token stop) {
     auto sweep = run_sweep(*loaded, request, {}, stop);
     if (!sweep) return sweep.error();
     result.sweep = std::move(sweep).value();
+    if (result.sweep.cancelled && result.sweep.rows.empty())
+        return make_error(ErrorKind::Cancelled, "stopped before the charts; older results are unchanged.");
+    result.sweep.run.bandwidth_gb_s = bandwidth;
     DS_RETURN_IF_ERROR(write_file(arguments.output + "/timing.csv", sweep_csv(result.sweep)));
     DS_RETURN_IF_ERROR(write_file(arguments.output + "/timing.json", sweep_json(result.sweep)));
     DS_RETURN_IF_ERROR(write_file(arguments.output + "/run.json", run_json(*result.recording)));

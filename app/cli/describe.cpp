@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "app/cli/commands.h"
+#include "app/cli/output.h"
 #include "engine/measure/run_facts.h"
 #include "engine/support/numbers.h"
 #include "kernels/api/usable_cores.h"
@@ -18,7 +19,7 @@ using Json = nlohmann::ordered_json;
 void print_table(const std::vector<std::pair<std::string, std::string>>& rows) {
     std::size_t width = 0;
     for (const auto& [name, _] : rows) width = std::max(width, name.size());
-    for (const auto& [name, value] : rows) fmt::print("{:<{}}  {}\n", name, width, value);
+    for (const auto& [name, value] : rows) print("{:<{}}  {}\n", name, width, value);
 }
 
 std::string bytes_text(std::int64_t bytes) {
@@ -47,11 +48,12 @@ Status run_info(const Arguments& arguments) {
         j["vocabulary"] = c.vocabulary;
         j["context"] = c.context;
         j["tied_head"] = c.tied_head;
+        j["end_tokens"] = c.end_tokens;
         j["file_type"] = element_name(c.file_type);
         j["parameters"] = c.parameters();
         j["kv_bytes_per_token"] = {{"f32", f32}, {"f16", f16}};
         j["kv_bytes_at_context"] = {{"f32", f32 * c.context}, {"f16", f16 * c.context}};
-        fmt::print("{}\n", j.dump(1));
+        print("{}\n", j.dump(1));
         return {};
     }
     print_table({{"model", c.name + " (" + arguments.model + ")"},
@@ -62,6 +64,7 @@ Status run_info(const Arguments& arguments) {
                  {"vocabulary",
                   fmt::format("{}{}", format_grouped(c.vocabulary), c.tied_head ? ", head tied to the embedding" : "")},
                  {"context", format_grouped(c.context) + " tokens"},
+                 {"end of text", c.end_tokens.empty() ? "none" : fmt::format("{}", fmt::join(c.end_tokens, ", "))},
                  {"parameters",
                   format_grouped(c.parameters()) + ", " + std::string(element_name(c.file_type)) + " in the file"},
                  {"KV per token", fmt::format("2 x {} layers x {} KV heads x {} x bytes = {} in f32, {} in f16",
@@ -92,7 +95,7 @@ Status run_doctor(const Arguments& arguments, std::stop_token stop) {
             if (!entry.available) backend["reason"] = entry.reason;
             j["backends"].push_back(backend);
         }
-        fmt::print("{}\n", j.dump(1));
+        print("{}\n", j.dump(1));
         return {};
     }
     print_table({{"version", program_version() + " (" + program_commit() + ")"},
@@ -103,7 +106,7 @@ Status run_doctor(const Arguments& arguments, std::stop_token stop) {
                  {"f32 arithmetic", fmt::format("{:.0f} GFLOP/s with 1 thread, {:.0f} GFLOP/s with {} [measured]",
                                                 rates.gflops_1, rates.gflops_all, threads)}});
     for (const BackendEntry& entry : registry.entries())
-        fmt::print("backend {:<14} {}\n", entry.id, entry.available ? "works" : "not available: " + entry.reason);
+        print("backend {:<14} {}\n", entry.id, entry.available ? "works" : "not available: " + entry.reason);
     return {};
 }
 
@@ -131,7 +134,7 @@ std::vector<ListLine> lines_for(const std::string& what, const std::vector<Panel
     std::vector<ListLine> lines;
     if (what == "caches") return cache_lines();
     if (what == "formats")
-        for (ElementType type : {ElementType::F32, ElementType::F16, ElementType::BF16})
+        for (ElementType type : kKvElementTypes)
             lines.push_back({std::string(element_name(type)), std::string(element_name(type)),
                              fmt::format("{} bytes per element", element_bytes(type)), Json::object()});
     if (what == "models")
@@ -157,12 +160,12 @@ Status run_list(const Arguments& arguments, const std::vector<PanelListing>& pan
             item.update(line.extra);
             j.push_back(item);
         }
-        fmt::print("{}\n", j.dump(1));
+        print("{}\n", j.dump(1));
         return {};
     }
     std::size_t width = 0;
     for (const ListLine& line : lines) width = std::max(width, line.id.size());
-    for (const ListLine& line : lines) fmt::print("{:<{}}  {}\n", line.id, width, line.text);
+    for (const ListLine& line : lines) print("{:<{}}  {}\n", line.id, width, line.text);
     return {};
 }
 

@@ -1,12 +1,12 @@
 // `generate`: text, the price of each step, and on request logits and attention of every position.
 #include <fmt/format.h>
 
-#include <cerrno>
-#include <cstring>
 #include <nlohmann/json.hpp>
 
 #include "app/cli/commands.h"
+#include "app/cli/output.h"
 #include "engine/support/hash.h"
+#include "engine/support/output_file.h"
 
 namespace decodescope {
 namespace {
@@ -16,20 +16,15 @@ using Json = nlohmann::ordered_json;
 // Writes one JSON line per fed position. Numbers are written by fmt: nine digits keep an f32 exactly.
 class TraceWriter {
 public:
-    ~TraceWriter() {
-        if (file_ != nullptr) std::fclose(file_);
-        if (file_ != nullptr && !finished_) std::remove(temporary_.c_str());
-    }
-
     Status open(const std::string& path) {
-        path_ = path;
-        temporary_ = path + ".part";
-        file_ = std::fopen(temporary_.c_str(), "wb");
-        return file_ != nullptr ? Status{} : failed();
+        auto file = OutputFile::create(path);
+        if (!file) return file.error();
+        file_ = std::move(*file);
+        return {};
     }
 
     void add(const PassResult& pass, std::span<const std::int32_t> fed, Phase phase, const ModelConfig& config) {
-        if (failed_) return;
+        if (file_->failed()) return;
         const std::size_t vocabulary = pass.all_logits.size() / fed.size();
         for (std::size_t row = 0; row < fed.size(); ++row) {
             line_.clear();
@@ -40,24 +35,13 @@ public:
             numbers(pass.all_logits.subspan(row * vocabulary, vocabulary));
             add_attention(pass, static_cast<std::int64_t>(row), config);
             line_ += "}\n";
-            if (std::fwrite(line_.data(), 1, line_.size(), file_) != line_.size()) failed_ = true;
+            file_->write(line_);
         }
     }
 
-    Status finish() {
-        if (failed_ || std::fflush(file_) != 0) return failed();
-        std::fclose(file_);
-        file_ = nullptr;
-        finished_ = true;
-        return std::rename(temporary_.c_str(), path_.c_str()) == 0 ? Status{} : failed();
-    }
+    Status finish() { return file_->commit(); }
 
 private:
-    Error failed() const {
-        return make_error(ErrorKind::File,
-                          fmt::format("cannot write the trace '{}': {}.", path_, std::strerror(errno)));
-    }
-
     void numbers(std::span<const float> values) {
         line_ += '[';
         for (std::size_t i = 0; i < values.size(); ++i)
@@ -89,9 +73,8 @@ private:
         line_ += ']';
     }
 
-    std::string path_, temporary_, line_;
-    std::FILE* file_ = nullptr;
-    bool failed_ = false, finished_ = false;
+    std::string line_;
+    std::unique_ptr<OutputFile> file_;
 };
 
 Json top_json(const StepFacts& step, const RunRecording& recording) {
@@ -171,8 +154,8 @@ void print_summary(Generation& generation, std::size_t prompt, bool prefill_only
     const std::string rate =
         generated < 2 ? "n/a"
                       : fmt::format("{:.3f} ms per token", decode_micros / 1000.0 / static_cast<double>(generated - 1));
-    fmt::print("\n");
-    fmt::print(stderr, "prefill {} tokens in {:.2f} ms; decode {} tokens, {}; stopped: {}\n", prompt,
+    print("\n");
+    print_message("prefill {} tokens in {:.2f} ms; decode {} tokens, {}; stopped: {}\n", prompt,
                recording.step(0)->micros / 1000.0, generated, rate, generation.stop_reason());
 }
 
@@ -206,7 +189,7 @@ Status run_generate(const Arguments& arguments, std::stop_token stop) {
     };
     RecordingLimits limits;
     limits.attention_bytes = 0;  // the trace file keeps it; the recording need not
-    auto recording = std::make_shared<RunRecording>(make_run_facts(*shared, arguments.sampler), limits);
+    auto recording = std::make_shared<RunRecording>(facts_of_run(*shared, arguments.sampler, prompt->size()), limits);
     Generation generation(shared, config, recording);
     DS_RETURN_IF_ERROR(generation.start(*prompt, {}, stop));
     Hasher hash;
@@ -215,11 +198,10 @@ Status run_generate(const Arguments& arguments, std::stop_token stop) {
     TextStream stream(*model.tokenizer);
     const auto show = [&](std::int32_t token) {
         if (arguments.json || token < 0) return;
-        fmt::print("{}", stream.push(token));
-        std::fflush(stdout);
+        print("{}", stream.push(token));
+        flush_out();
     };
-    if (!arguments.json && model.meaningless_text)
-        fmt::print(stderr, "The weights are random: the text has no meaning, the timings do.\n");
+    say_when_meaningless(model);
     if (arguments.new_tokens > 0) show(generation.pending_token());
     while (!generation.finished()) {
         const Status status = generation.step(stop);
@@ -233,10 +215,10 @@ Status run_generate(const Arguments& arguments, std::stop_token stop) {
     }
     if (!arguments.trace_file.empty()) DS_RETURN_IF_ERROR(trace.finish());
     if (arguments.json) {
-        fmt::print("{}\n", result_json(arguments, generation, prompt->size(), hash.text())
+        print("{}\n", result_json(arguments, generation, prompt->size(), hash.text())
                                .dump(1, ' ', false, Json::error_handler_t::replace));
     } else {
-        fmt::print("{}", stream.finish());
+        print("{}", stream.finish());
         print_summary(generation, prompt->size(), arguments.new_tokens == 0);
     }
     return {};

@@ -97,6 +97,46 @@ TEST(Arguments, EveryRefusalNamesTheValue) {
         {{"generate", "--tokens", "99999999999"}, "99999999999"},
         {{"generate", "-p", "x", "-n", "-1"}, "-1"},
         {{"generate", "-p", "x", "-n", "1.5"}, "1.5"},
+        // What would wrap, be cut off or be read in another base.
+        {{"generate", "-p", "x", "--seed", "-1"}, "-1"},
+        {{"generate", "-p", "x", "--seed", "18446744073709551616"}, "18446744073709551616"},
+        {{"bench", "--lengths", "64", "--seed", "-1", "-o", "d"}, "-1"},
+        {{"generate", "-p", "x", "--seed", "0x10"}, "0x10"},
+        {{"generate", "-p", "x", "--seed", "1e3"}, "1e3"},
+        {{"generate", "-p", "x", "--seed", "7x"}, "7x"},
+        {{"generate", "-p", "x", "--seed", ""}, "seed"},
+        {{"generate", "-p", "x", "-n", "0x10"}, "0x10"},
+        {{"generate", "-p", "x", "-n", "1e3"}, "1e3"},
+        {{"generate", "-p", "x", "-n", " 8"}, " 8"},
+        {{"generate", "-p", "x", "-n", "+8"}, "+8"},
+        {{"generate", "-p", "x", "-n", "4294967297"}, "4294967297"},
+        {{"generate", "-p", "x", "-n", "18446744073709551617"}, "18446744073709551617"},
+        {{"generate", "-p", "x", "--threads", "4294967297"}, "4294967297"},
+        {{"generate", "-p", "x", "--threads", "-1"}, "-1"},
+        {{"doctor", "--threads", "2.0"}, "2.0"},
+        {{"generate", "-p", "x", "--top-k", "4294967296"}, "4294967296"},
+        {{"generate", "-p", "x", "--top-k", "-1"}, "-1"},
+        {{"generate", "-p", "x", "--temperature", "1,5"}, "1,5"},
+        {{"generate", "-p", "x", "--temperature", "0x1p3"}, "0x1p3"},
+        {{"generate", "-p", "x", "--temperature", "inf"}, "inf"},
+        {{"generate", "-p", "x", "--top-p", "0.5f"}, "0.5f"},
+        {{"generate", "--tokens", "0x1"}, "0x1"},
+        {{"generate", "--tokens", ""}, "--tokens"},
+        {{"bench", "--lengths", "64,1e3", "-o", "d"}, "1e3"},
+        {{"bench", "--lengths", "", "-o", "d"}, "--lengths"},
+        {{"bench", "--lengths", "64", "--repeats", "4294967297", "-o", "d"}, "4294967297"},
+        {{"shot", "-o", "x.png", "--scale", "2x"}, "2x"},
+        {{"shot", "-o", "x.png", "--steps", "0b11"}, "0b11"},
+        {{"shot", "-o", "x.png", "--size", "0x500x800"}, "0x500x800"},
+        {{"shot", "-o", ""}, "name"},
+        {{"generate", "-p", "x", "--trace", ""}, "name"},
+        {{"generate", "-p", "x", "--weights", ""}, "--weights"},
+        {{"race", "-p", "x", "--recompute", ""}, "''"},
+        {{"race", "-p", "x", "--recompute", "at=0x10"}, "0x10"},
+        {{"race", "-p", "x", "--recompute", "budget=-1s"}, "-1"},
+        {{"generate", "-m", "synthetic:gpt2-small,context=70000", "-p", "x"}, "70000"},
+        {{"generate", "-m", "synthetic:gpt2-small,context=0x100", "-p", "x"}, "0x100"},
+        {{"info", "synthetic:gpt2-small,context=70000"}, "70000"},
         {{"generate", "-p", "x", "--cache", "attic"}, "attic"},
         {{"generate", "-p", "x", "--cache", "preallocated:capacity=many"}, "many"},
         {{"generate", "-p", "x", "--cache", "preallocated:size=4"}, "size"},
@@ -131,12 +171,26 @@ TEST(Arguments, EveryRefusalNamesTheValue) {
     }
 }
 
+TEST(Arguments, NumbersOfAnySizeThatFitAreTaken) {
+    const auto outcome = parse({"generate", "-p", "x", "--seed", "18446744073709551615", "-n", "010", "--kv-type",
+                                "k=bf16,v=f16", "--temperature", "1e1", "-m", "synthetic:gpt2-small,context=65536"});
+    ASSERT_TRUE(outcome.ok()) << outcome.error().text();
+    EXPECT_EQ(outcome->arguments.sampler.seed, 18446744073709551615u);
+    EXPECT_EQ(outcome->arguments.new_tokens, 10);  // decimal, whatever it begins with
+    EXPECT_DOUBLE_EQ(outcome->arguments.sampler.temperature, 10);
+    EXPECT_EQ(outcome->arguments.kv_types[0].k, ElementType::BF16);
+}
+
 TEST(Arguments, HelpAndVersionEndThere) {
     for (const char* command : {"generate", "race", "bench", "demo", "shot", "replay", "info", "doctor", "list"}) {
         const auto outcome = parse({command, "--help"});
         ASSERT_TRUE(outcome.ok()) << command;
         EXPECT_TRUE(outcome->finished) << command;
         EXPECT_NE(outcome->text.find("Example"), std::string::npos) << command;
+        const auto version = parse({command, "--version"});
+        ASSERT_TRUE(version.ok()) << command << version.error().text();
+        EXPECT_TRUE(version->finished) << command;
+        EXPECT_EQ(version->text.rfind("decodescope 0.", 0), 0u) << version->text;
     }
     const auto version = parse({"--version"});
     ASSERT_TRUE(version.ok());
