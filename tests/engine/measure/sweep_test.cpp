@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <fmt/format.h>
-#include <clocale>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -11,6 +10,7 @@
 #include "engine/measure/sweep_runner.h"
 #include "kernels/reference/reference_backend.h"
 #include "tests/engine/measure/fake_session.h"
+#include "tests/support/comma_locale.h"
 #include "tests/support/tiny_models.h"
 
 namespace decodescope {
@@ -265,12 +265,9 @@ TEST_F(SweepTest, ProfileSumsStagesOverLayers) {
 }
 
 TEST_F(SweepTest, FilesCarryTheRunFactsAndTheContractsColumns) {
-    for (const char* name : {"de_DE.UTF-8", "de_DE.utf8", "fr_FR.UTF-8"})
-        if (std::setlocale(LC_ALL, name) != nullptr) break;
     const SweepResult result = run();
     const std::string csv = sweep_csv(result);
     const auto json = nlohmann::json::parse(sweep_json(result));
-    std::setlocale(LC_ALL, "C");
     EXPECT_NE(csv.find("\nlength,cache,kv_type,weights,backend,phase,median_ms,min_ms,max_ms,repeats,kv_bytes_used,"
                        "kv_bytes_reserved,flops,bytes\n"),
               std::string::npos);
@@ -284,6 +281,15 @@ TEST_F(SweepTest, FilesCarryTheRunFactsAndTheContractsColumns) {
     EXPECT_TRUE(json["fit"]["recompute"]["exponent"].is_null());
     EXPECT_FALSE(json["fit"]["recompute"]["reason"].get<std::string>().empty());
     EXPECT_EQ(json["speedup"][0]["length"], 16);
+}
+
+// LD-10: no locale changes a number.
+TEST_F(SweepTest, FilesIgnoreTheLocale) {
+    const SweepResult result = run();
+    const std::string plain = sweep_csv(result) + sweep_json(result);
+    const CommaLocale locale;
+    if (!locale.active()) GTEST_SKIP() << kNoCommaLocale;
+    EXPECT_EQ(sweep_csv(result) + sweep_json(result), plain);
 }
 
 // On a real, tiny model: figures that do not depend on time.
