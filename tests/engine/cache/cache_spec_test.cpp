@@ -97,7 +97,7 @@ TEST(CacheSpec, ChecksSpecsThatWereNotParsed) {
 }
 
 TEST(KvFormat, ParsesAndWrites) {
-    for (const char* text : {"f32", "f16", "k=f16,v=f32", "k=f32,v=f16"}) {
+    for (const char* text : {"f32", "f16", "bf16", "k=f16,v=f32", "k=f32,v=f16", "k=bf16,v=f16"}) {
         auto format = parse_kv_format(text);
         ASSERT_TRUE(format.ok()) << text;
         EXPECT_EQ(to_string(*format), text);
@@ -111,8 +111,8 @@ TEST(KvFormat, ParsesAndWrites) {
 }
 
 TEST(KvFormat, RefusesByName) {
-    for (const char* text : {"", "f8", "int8", "bf16", "int8-kivi", "F16", "k=f16", "k=f16,k=f16", "k=f16,v=int8",
-                             "k=f16,v=f16,v=f16", "k=,v=f16", ","}) {
+    for (const char* text : {"", "f8", "int8", "bf8", "int8-kivi", "F16", "BF16", "k=f16", "k=f16,k=f16",
+                             "k=f16,v=int8", "k=f16,v=f16,v=f16", "k=,v=f16", ","}) {
         auto format = parse_kv_format(text);
         ASSERT_FALSE(format.ok()) << text;
         EXPECT_EQ(format.error().kind, ErrorKind::Argument);
