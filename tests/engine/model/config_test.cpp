@@ -137,33 +137,41 @@ TEST(Config, OtherArchitecturesAreNamed) {
 }
 
 TEST(Config, EndTokensMayBeAList) {
-    EXPECT_EQ(read(with(llama(), "eos_token_id", 2))->eos_token_id, 2);
-    EXPECT_EQ(read(with(llama(), "eos_token_id", {5, 6}))->eos_token_id, 5);
-    EXPECT_EQ(read(with(llama(), "eos_token_id", nullptr))->eos_token_id, std::nullopt);
-    EXPECT_THAT(refusal(with(llama(), "eos_token_id", "x")), HasSubstr("eos_token_id"));
+    using Ids = std::vector<std::int64_t>;
+    EXPECT_EQ(read(with(llama(), "eos_token_id", 2))->eos_token_ids, Ids{2});
+    EXPECT_EQ(read(with(llama(), "eos_token_id", {5, 29}))->eos_token_ids, (Ids{5, 29}));
+    EXPECT_EQ(read(with(llama(), "eos_token_id", nullptr))->eos_token_ids, Ids{});
+    EXPECT_EQ(read(with(llama(), "eos_token_id", json::array()))->eos_token_ids, Ids{});
+    EXPECT_EQ(read(with(llama(), "bos_token_id", {1, 7}))->bos_token_id, 1);
+    for (const json& broken : {json("x"), json(1.5), json(true), json{5, "x"}})
+        EXPECT_THAT(refusal(with(llama(), "eos_token_id", broken)), HasSubstr("eos_token_id")) << broken;
 }
 
-class CommaPoint : public std::numpunct<char> {
-    char do_decimal_point() const override { return ','; }
-    char do_thousands_sep() const override { return '.'; }
-    std::string do_grouping() const override { return "\3"; }
-};
+// LD-10: with a decimal comma everywhere that a locale can put one, and with a dotless i beside the i.
+class ConfigInALocale : public testing::TestWithParam<const char*> {};
 
-// LD-10: with a decimal comma everywhere that a locale can put one.
-TEST(Config, NumbersIgnoreTheLocale) {
-    const std::string before = std::setlocale(LC_ALL, nullptr);
-    for (const char* name : {"de_DE.UTF-8", "de_DE.utf8", "fr_FR.UTF-8", "ru_RU.UTF-8"})
-        if (std::setlocale(LC_ALL, name) != nullptr) break;
-    const std::locale previous = std::locale::global(std::locale(std::locale(), new CommaPoint));
+TEST_P(ConfigInALocale, NumbersAreTheSame) {
+    // A point that must not be read as the end of the number.
+    const std::string text = with(with(llama(), "rms_norm_eps", 0.0625), "rope_theta", 1234567.5).dump();
+    const CommaLocale locale(GetParam());
+    if (!locale.active()) GTEST_SKIP() << kNoCommaLocale;
+    const auto fraction = read_config(text, "config.json", "m");
+    ASSERT_TRUE(fraction.ok()) << fraction.error().text();
+    EXPECT_FLOAT_EQ(fraction->config.norm_epsilon, 0.0625f);
+    EXPECT_FLOAT_EQ(fraction->config.rope_theta, 1234567.5f);
     const auto file = read_config(llama().dump(), "config.json", "m");
-    const auto model = open_model(fixture_path("l3"), {}, {}, {});
-    std::locale::global(previous);
-    std::setlocale(LC_ALL, before.c_str());
     ASSERT_TRUE(file.ok()) << file.error().text();
     EXPECT_FLOAT_EQ(file->config.norm_epsilon, 1e-5f);
     EXPECT_FLOAT_EQ(file->config.rope_theta, 500000.0f);
-    ASSERT_TRUE(model.ok()) << model.error().text();
+    for (const char* fixture : {"l3", "g2"}) {
+        const auto model = open_model(fixture_path(fixture), {}, {}, {});
+        ASSERT_TRUE(model.ok()) << model.error().text();
+        EXPECT_FLOAT_EQ((*model)->config.norm_epsilon, 1e-5f);
+    }
 }
+
+INSTANTIATE_TEST_SUITE_P(Locales, ConfigInALocale, testing::Values("de_DE.UTF-8", "tr_TR.UTF-8"),
+                         [](const auto& info) { return std::string(info.param, 2); });
 
 }  // namespace
 }  // namespace decodescope
