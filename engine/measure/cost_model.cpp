@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <optional>
 #include <set>
 
 #include <fmt/format.h>
@@ -36,10 +37,11 @@ bool solve(std::array<std::array<double, 4>, 3>& rows, std::size_t size, std::ar
     return true;
 }
 
-// Relative least squares with three non-negative coefficients: every subset of the three columns is tried, and the best
+// Weighted least squares with three non-negative coefficients: every subset of the three columns is tried, and the best
 // one without a negative coefficient wins. Exact for so few columns.
 struct NonNegativeFit {
-    std::vector<std::array<double, 3>> columns;  // of each point, divided by its time; the target is 1
+    std::vector<std::array<double, 3>> columns;  // of each point, times its weight
+    std::vector<double> targets;                 // time times weight
 
     std::array<double, 3> lengths() const {
         std::array<double, 3> result{};
@@ -55,11 +57,11 @@ struct NonNegativeFit {
         for (std::size_t c = 0; c < 3; ++c)
             if ((subset >> c & 1u) != 0) used[size++] = c;
         std::array<std::array<double, 4>, 3> rows{};
-        for (const auto& point : columns)
+        for (std::size_t i = 0; i < columns.size(); ++i)
             for (std::size_t r = 0; r < size; ++r) {
-                const double value = point[used[r]] / scale[used[r]];
-                for (std::size_t c = 0; c < size; ++c) rows[r][c] += value * point[used[c]] / scale[used[c]];
-                rows[r][size] += value;
+                const double value = columns[i][used[r]] / scale[used[r]];
+                for (std::size_t c = 0; c < size; ++c) rows[r][c] += value * columns[i][used[c]] / scale[used[c]];
+                rows[r][size] += value * targets[i];
             }
         std::array<double, 3> solution{};
         if (!solve(rows, size, solution)) return false;
@@ -73,14 +75,58 @@ struct NonNegativeFit {
 
     double squared_error(const std::array<double, 3>& coefficients) const {
         double sum = 0;
-        for (const auto& point : columns) {
+        for (std::size_t i = 0; i < columns.size(); ++i) {
+            const auto& point = columns[i];
             const double error =
-                coefficients[0] * point[0] + coefficients[1] * point[1] + coefficients[2] * point[2] - 1;
+                coefficients[0] * point[0] + coefficients[1] * point[1] + coefficients[2] * point[2] - targets[i];
             sum += error * error;
         }
         return sum;
     }
+
+    std::optional<std::array<double, 3>> solve_best() const {
+        const std::array<double, 3> scale = lengths();
+        std::optional<std::array<double, 3>> best;
+        double least = 0;
+        for (unsigned subset = 1; subset < 8; ++subset) {
+            bool empty_column = false;
+            for (std::size_t c = 0; c < 3; ++c)
+                empty_column = empty_column || ((subset >> c & 1u) != 0 && scale[c] == 0);
+            std::array<double, 3> coefficients{};
+            if (empty_column || !solve_subset(subset, scale, coefficients)) continue;
+            const double error = squared_error(coefficients);
+            if (best && error >= least) continue;
+            least = error;
+            best = coefficients;
+        }
+        return best;
+    }
 };
+
+struct PricedPass {
+    std::array<double, 3> columns;  // FLOPs, bytes, 1
+    double micros = 0;
+
+    double expected(const std::array<double, 3>& prices) const {
+        return prices[0] * columns[0] + prices[1] * columns[1] + prices[2] * columns[2];
+    }
+};
+
+// One round: errors relative to `sizes`; a pass that is off by more than half counts less the further off it is, so
+// that hiccups of the machine do not bend the curve.
+std::optional<std::array<double, 3>> fit_round(const std::vector<PricedPass>& passes, const std::vector<double>& sizes,
+                                               bool robust) {
+    constexpr double kUsual = 0.5;
+    NonNegativeFit data;
+    for (std::size_t i = 0; i < passes.size(); ++i) {
+        const double off = std::abs(passes[i].micros - sizes[i]) / sizes[i];
+        const double weight = std::sqrt(robust && off > kUsual ? kUsual / off : 1.0) / sizes[i];
+        data.columns.push_back(
+            {passes[i].columns[0] * weight, passes[i].columns[1] * weight, passes[i].columns[2] * weight});
+        data.targets.push_back(passes[i].micros * weight);
+    }
+    return data.solve_best();
+}
 
 }  // namespace
 
@@ -168,12 +214,13 @@ PowerLawFit fit_power_law(const std::vector<double>& lengths, const std::vector<
 
 CostFit fit_cost(const std::vector<Cost>& costs, const std::vector<double>& micros) {
     CostFit fit;
-    NonNegativeFit data;
+    std::vector<PricedPass> passes;
+    std::vector<double> sizes;
     std::set<std::pair<std::int64_t, std::int64_t>> distinct;
     for (std::size_t i = 0; i < std::min(costs.size(), micros.size()); ++i) {
         if (!usable(micros[i]) || costs[i].flops < 0 || costs[i].bytes < 0) continue;
-        data.columns.push_back({static_cast<double>(costs[i].flops) / micros[i],
-                                static_cast<double>(costs[i].bytes) / micros[i], 1.0 / micros[i]});
+        passes.push_back({{static_cast<double>(costs[i].flops), static_cast<double>(costs[i].bytes), 1.0}, micros[i]});
+        sizes.push_back(micros[i]);
         distinct.insert({costs[i].flops, costs[i].bytes});
     }
     if (distinct.size() < 2) {
@@ -181,20 +228,18 @@ CostFit fit_cost(const std::vector<Cost>& costs, const std::vector<double>& micr
                                  distinct.size());
         return fit;
     }
-    const std::array<double, 3> scale = data.lengths();
-    double best = 0;
-    for (unsigned subset = 1; subset < 8; ++subset) {
-        bool empty_column = false;
-        for (std::size_t c = 0; c < 3; ++c) empty_column = empty_column || ((subset >> c & 1u) != 0 && scale[c] == 0);
-        std::array<double, 3> coefficients{};
-        if (empty_column || !data.solve_subset(subset, scale, coefficients)) continue;
-        const double error = data.squared_error(coefficients);
-        if (fit.valid && error >= best) continue;
-        best = error;
+    // Relative to the measured times first, then to the expected ones: the former alone would follow the fastest of
+    // passes that scatter, because a small time makes an error look large.
+    constexpr int kRounds = 6;
+    for (int round = 0; round < kRounds; ++round) {
+        const auto prices = fit_round(passes, sizes, round > 0);
+        if (!prices) break;
         fit.valid = true;
-        fit.micros_per_flop = coefficients[0];
-        fit.micros_per_byte = coefficients[1];
-        fit.micros_fixed = coefficients[2];
+        fit.micros_per_flop = (*prices)[0];
+        fit.micros_per_byte = (*prices)[1];
+        fit.micros_fixed = (*prices)[2];
+        for (std::size_t i = 0; i < passes.size(); ++i)
+            sizes[i] = std::max(passes[i].expected(*prices), 1e-3 * passes[i].micros);
     }
     return fit;
 }

@@ -51,8 +51,9 @@ struct CostFit {
                micros_per_byte * static_cast<double>(cost.bytes);
     }
 };
-// Non-negative least squares of the relative errors over the measured (cost, micros) pairs; for the expected curve over
-// measured points. Points without a positive time are left out; needs two different costs.
+// Non-negative least squares of the errors relative to the expected times, over the measured (cost, micros) pairs; for
+// the expected curve over measured points. Passes far off the curve count less (iteratively reweighted; Huber 1964).
+// Points without a positive time are left out; needs two different costs.
 CostFit fit_cost(const std::vector<Cost>& costs, const std::vector<double>& micros);
 
 }  // namespace decodescope

@@ -1,6 +1,8 @@
 // Lanes, totals and the sentence of the timing panel.
 #include <QTest>
+#include <algorithm>
 #include <cmath>
+#include <functional>
 
 #include "tests/support/fake_run.h"
 #include "ui/viewmodels/timing_model.h"
@@ -11,8 +13,10 @@ using namespace decodescope;
 namespace {
 
 // A run whose times follow from the arguments: prompt of 10 tokens, then `steps` steps.
+// `race_every`: lengths at which the pass without a cache is measured; `cached_at`: cached time by length.
 std::shared_ptr<RunRecording> run(int steps, double cached, double recompute_per_token, double diff = 1e-6,
-                                  int different = 0) {
+                                  int different = 0, int race_every = 1,
+                                  const std::function<double(int)>& cached_at = {}) {
     FakeRunOptions options;
     options.steps = 1;
     RunFacts facts = fake_run_facts(options);
@@ -36,15 +40,15 @@ std::shared_ptr<RunRecording> run(int steps, double cached, double recompute_per
         s.first_row = row;
         s.row_count = step == 0 ? 10 : 1;
         for (int i = 0; i < s.row_count; ++i) add_row(step, s.phase);
-        s.micros = step == 0 ? 1e5 : cached;
+        s.micros = step == 0 ? 1e5 : cached_at ? cached_at(row) : cached;
         s.flops = 1000;
         s.warm_up = step == 1;
         recording->append_step(s);
-        if (step == 0) continue;
+        if (step == 0 || row % race_every != 0) continue;
         RacePoint point;
         point.step = step;
         point.length = row;
-        point.cached_micros = cached;
+        point.cached_micros = s.micros;
         point.recompute_micros = recompute_per_token * row;
         point.max_abs_logit_diff = diff * step;
         point.same_token = step > different;
@@ -124,7 +128,7 @@ private Q_SLOTS:
 
     void sentence_has_the_figures() {
         TimingSummary s;
-        s.length = 460;
+        s.length = s.compared_length = 460;
         s.cached_micros = 640;
         s.recompute_micros = 34800;
         s.speedup = s.recompute_micros / s.cached_micros;
@@ -136,20 +140,45 @@ private Q_SLOTS:
         QCOMPARE(
             timing_sentence(s, true),
             QStringLiteral("54x now · total 9.1 s against 0.25 s · same answer: yes (largest logit difference 4e-6)"));
+        s.length = 500;  // the lanes were last measured together 40 tokens ago
+        QVERIFY(timing_sentence(s, true).startsWith(QStringLiteral("up to 460 tokens: 54x · total")));
     }
 
-    // One hiccup of the machine does not squeeze a run of even steps into a line at the bottom; a rising lane is kept
-    // whole.
+    // Recompute measured at a few lengths only: both lanes are compared where both were measured, and what was measured
+    // is what is added up.
+    void lanes_are_compared_at_the_same_length() {
+        const auto recording = run(200, 500, 100, 1e-6, 0, 32, [](int length) { return 10.0 * length; });
+        TimingModel model;
+        model.update(recording.get(), false);
+        const TimingSummary s = model.summary(195);  // length 205; the newest pass without a cache is at 192
+        QCOMPARE(s.length, 205);
+        QCOMPARE(s.compared_length, 192);
+        QCOMPARE(s.recompute_micros, 100.0 * 192);  // 160 is not nearly as long
+        QCOMPARE(s.speedup, 100.0 * 192 / (10.0 * 190));
+        double cached = 0;
+        for (int length = 32; length <= 192; ++length) cached += 10.0 * length;
+        QCOMPARE(s.cached_total_micros, cached);
+        QVERIFY(s.total_has_derived);
+    }
+
+    // One hiccup of the machine does not squeeze a run of even steps into a line at the bottom; what grows with the
+    // length is no hiccup, however few and far apart its last points are.
     void hiccups_do_not_stretch_the_axis() {
+        const auto count = [](const std::vector<double>& micros) {
+            const auto found = hiccups(micros);
+            return std::count(found.begin(), found.end(), true);
+        };
         std::vector<double> even(100, 500.0), rising;
         for (int i = 0; i < 100; ++i) rising.push_back(i);
-        QVERIFY(!std::isfinite(calm_limit(even)));
-        QVERIFY(!std::isfinite(calm_limit(rising)));
+        rising.insert(rising.end(), {663, 2096});  // at 1024 and 2048 tokens, when the lane is measured there alone
+        QCOMPARE(count(even), 0);
+        QCOMPARE(count(rising), 0);
         even[40] = 90000;
-        QVERIFY(calm_limit(even) < 1000 && calm_limit(even) > 500);
-        QVERIFY(!std::isfinite(calm_limit({1, 2, 90000})));
+        QCOMPARE(count(even), 1);
+        QVERIFY(hiccups(even)[40]);
+        QCOMPARE(count({90000, 2, 3}), 0);  // too few to tell
         for (int i = 0; i < 10; ++i) even[static_cast<std::size_t>(i)] = 90000;
-        QVERIFY(!std::isfinite(calm_limit(even)));  // a tenth of the points is no hiccup
+        QCOMPARE(count(even), 0);  // a tenth of the points is no hiccup
     }
 
     void cumulated_fills_what_was_not_measured() {

@@ -15,6 +15,8 @@
 #include <QToolButton>
 #include <QVBoxLayout>
 
+#include "ui/widgets/decimal_box.h"
+
 namespace decodescope {
 
 namespace {
@@ -29,8 +31,7 @@ QSpinBox* pixel_box(QWidget* parent, int value) {
 }
 
 QDoubleSpinBox* measure_box(QWidget* parent, double least, double most, double value, const QString& unit) {
-    auto* box = new QDoubleSpinBox(parent);
-    box->setLocale(QLocale::c());
+    auto* box = new DecimalBox(parent);
     box->setRange(least, most);
     box->setDecimals(2);
     box->setValue(value);

@@ -102,14 +102,19 @@ void MainWindow::connect_parts() {
     connect(host_, &PanelHost::export_requested, this, &MainWindow::choose_export);
     connect(session_, &SessionController::message, this, &MainWindow::say);
     connect(session_, &SessionController::recording_saved, this,
-            [this](const QString& path) { status_->say(tr("saved %1").arg(QFileInfo(path).fileName())); });
+            [this](const QString& path) {
+                // Remembered once something was written there, not before.
+                store_->save_folder(QStringLiteral("recording"), QFileInfo(path).absolutePath());
+                status_->say(tr("saved %1").arg(QFileInfo(path).fileName()));
+            });
     connect(session_, &SessionController::recording_replaced, this, &MainWindow::show_title);
 }
 
 void MainWindow::show_title() {
     const RecordingPtr recording = session_->recording();
     const QString name = recording ? QString::fromStdString(recording->facts().model_name) : QString();
-    setWindowTitle(name.isEmpty() ? QStringLiteral("Decodescope") : QStringLiteral("Decodescope · %1").arg(name));
+    // Desktops put the program's name behind it.
+    setWindowTitle(name.isEmpty() ? QStringLiteral("Decodescope") : name);
 }
 
 void MainWindow::change_preferences(const Preferences& preferences) {

@@ -1,5 +1,4 @@
 // Files of the window: models, recordings and exports that are chosen or dropped.
-#include <QDir>
 #include <QDragEnterEvent>
 #include <QFileDialog>
 #include <QFileInfo>
@@ -36,19 +35,17 @@ void MainWindow::choose_recording() {
         QFileDialog::getOpenFileName(this, tr("Open a recording"), store_->folder(QStringLiteral("recording")),
                                      tr("Recordings (*.dscope);;All files (*)"));
     if (path.isEmpty()) return;
-    store_->save_folder(QStringLiteral("recording"), QFileInfo(path).absolutePath());
     session_->open_recording(path);
 }
 
 void MainWindow::choose_save() {
-    QString path = QFileDialog::getSaveFileName(
-        this, tr("Save the run as a recording"),
-        QDir(store_->folder(QStringLiteral("recording"))).filePath(QStringLiteral("run.dscope")),
-        tr("Recordings (*.dscope)"));
-    if (path.isEmpty()) return;
-    if (!path.endsWith(kRecordingSuffix)) path += kRecordingSuffix;
-    store_->save_folder(QStringLiteral("recording"), QFileInfo(path).absolutePath());
-    session_->save_recording(path);
+    QFileDialog dialog(this, tr("Save the run as a recording"), store_->folder(QStringLiteral("recording")),
+                       tr("Recordings (*.dscope)"));
+    dialog.setAcceptMode(QFileDialog::AcceptSave);
+    dialog.setDefaultSuffix(kRecordingSuffix.mid(1));  // added before it asks whether a file may be replaced
+    dialog.selectFile(QStringLiteral("run.dscope"));
+    if (dialog.exec() == QDialog::Accepted && !dialog.selectedFiles().isEmpty())
+        session_->save_recording(dialog.selectedFiles().constFirst());
 }
 
 void MainWindow::choose_export(const QString& export_id) {

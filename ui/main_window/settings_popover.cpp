@@ -18,6 +18,7 @@
 #include "kernels/api/usable_cores.h"
 #include "ui/main_window/settings_desk.h"
 #include "ui/main_window/strategy_form.h"
+#include "ui/widgets/decimal_box.h"
 #include "ui/widgets/glossary.h"
 #include "ui/widgets/theme.h"
 
@@ -26,8 +27,7 @@ namespace decodescope {
 namespace {
 
 QDoubleSpinBox* decimal_box(QWidget* parent, double least, double most, double step) {
-    auto* box = new QDoubleSpinBox(parent);
-    box->setLocale(QLocale::c());
+    auto* box = new DecimalBox(parent);
     box->setRange(least, most);
     box->setSingleStep(step);
     box->setDecimals(2);

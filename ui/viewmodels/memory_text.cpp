@@ -49,7 +49,7 @@ ByteUnit byte_unit(double largest_bytes) {
     return {QStringLiteral("B"), 1.0};
 }
 
-QString memory_words(const RunFacts& facts, const StepFacts& step, const QColor& quiet) {
+QString memory_words(const RunFacts& facts, const StepFacts& step, const QColor& quiet, bool cache_only) {
     QStringList lines;
     const auto add = [&](const QString& text, bool derived = false) {
         const QString safe = text.toHtmlEscaped();
@@ -72,12 +72,12 @@ QString memory_words(const RunFacts& facts, const StepFacts& step, const QColor&
     if (step.kv.copied_bytes > 0)
         add(Text::tr("This step copied %1 to grow the cache; old and new together took %2 [measured]")
                 .arg(format_bytes_exact(step.kv.copied_bytes), format_bytes_exact(step.kv.peak_bytes)));
-    if (const LedgerLine* weights = line_of("weights"))
+    if (const LedgerLine* weights = line_of("weights"); weights != nullptr && !cache_only)
         add(Text::tr("weights %1 [measured]").arg(format_bytes_exact(weights->measured_bytes)) + gap_words(*weights));
-    if (const LedgerLine* activations = line_of("activations"))
+    if (const LedgerLine* activations = line_of("activations"); activations != nullptr && !cache_only)
         add(Text::tr("activations %1 [measured]: buffers of the largest pass, used again by every step")
                 .arg(format_bytes_exact(activations->measured_bytes)));
-    if (step.memory.history_bytes > 0)
+    if (step.memory.history_bytes > 0 && !cache_only)
         add(Text::tr("What this window keeps to draw: %1, not part of the run")
                 .arg(format_bytes(step.memory.history_bytes)),
             true);

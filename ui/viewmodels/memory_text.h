@@ -15,6 +15,7 @@ struct ByteUnit {
 ByteUnit byte_unit(double largest_bytes);
 
 // Rich text for a label; what is derived is written in the quiet colour.
-QString memory_words(const RunFacts& facts, const StepFacts& step, const QColor& quiet);
+// `cache_only`: without the lines on weights and activations.
+QString memory_words(const RunFacts& facts, const StepFacts& step, const QColor& quiet, bool cache_only = false);
 
 }  // namespace decodescope

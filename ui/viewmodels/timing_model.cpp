@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
+#include <iterator>
 #include <numeric>
+#include <set>
 
 namespace decodescope {
 
@@ -80,15 +81,24 @@ std::int64_t pass_flops(const ModelConfig& c, std::int64_t past, std::int64_t ro
            2 * c.vocabulary * c.hidden;
 }
 
-double calm_limit(std::vector<double> values) {
-    constexpr std::size_t kFew = 20;
-    constexpr double kShare = 0.97, kApart = 3.0, kRoom = 1.3;
-    std::erase_if(values, [](double value) { return !std::isfinite(value); });
-    if (values.size() < kFew) return std::numeric_limits<double>::infinity();
-    const auto at = values.begin() + static_cast<std::ptrdiff_t>(kShare * static_cast<double>(values.size() - 1));
-    std::nth_element(values.begin(), at, values.end());
-    const double usual = *at, largest = *std::max_element(at, values.end());
-    return largest > kApart * usual ? kRoom * usual : std::numeric_limits<double>::infinity();
+std::vector<bool> hiccups(const std::vector<double>& micros) {
+    constexpr std::size_t kLater = 5;
+    constexpr double kApart = 3.0, kShare = 0.03;
+    std::vector<bool> found(micros.size(), false);
+    std::size_t count = 0;
+    std::multiset<double> lower, upper;  // the longer passes, divided at their median
+    for (std::size_t i = micros.size(); i-- > 0;) {
+        if (lower.size() + upper.size() >= kLater && micros[i] > kApart * *lower.rbegin()) {
+            found[i] = true;
+            ++count;
+        }
+        (!lower.empty() && micros[i] > *lower.rbegin() ? upper : lower).insert(micros[i]);
+        if (lower.size() > upper.size() + 1) upper.insert(lower.extract(std::prev(lower.end())));
+        if (upper.size() > lower.size()) lower.insert(upper.extract(upper.begin()));
+    }
+    if (static_cast<double>(count) > std::max(1.0, kShare * static_cast<double>(micros.size())))
+        found.assign(micros.size(), false);
+    return found;
 }
 
 void TimingModel::update(const RunRecording* recording, bool lossy_strategy) {
@@ -133,6 +143,8 @@ void TimingModel::fit() {
     recompute_fit_ = fit_lane(recompute_);
     cached_expected_ = evaluate(cached_fit_, cached_);
     recompute_expected_ = evaluate(recompute_fit_, recompute_);
+    cached_.hiccup = hiccups(cached_.micros);
+    recompute_.hiccup = hiccups(recompute_.micros);
 }
 
 std::vector<double> TimingModel::cumulated(const TimingLane& lane) {
@@ -148,33 +160,64 @@ std::vector<double> TimingModel::cumulated(const TimingLane& lane) {
     return sums;
 }
 
+// Over the steps from the first to the newest pass without a cache. The cached lane was measured at each of them.
+void TimingModel::total(TimingSummary& s, int up_to_step) const {
+    const RacePoint* before = nullptr;
+    for (const RacePoint& point : points_) {
+        if (point.step > up_to_step) continue;
+        const double missed = before == nullptr ? 0.0 : std::max(0, point.length - before->length - 1);
+        s.cached_total_micros += point.cached_micros;
+        s.recompute_total_micros += point.recompute_micros;
+        if (missed > 0) {
+            double sum = 0, known = 0;
+            const auto first = std::upper_bound(cached_.length.begin(), cached_.length.end(), before->length);
+            for (auto at = first; at != cached_.length.end() && *at < point.length; ++at, ++known)
+                sum += cached_.micros[static_cast<std::size_t>(at - cached_.length.begin())];
+            known = std::min(known, missed);
+            s.cached_total_micros += sum + (missed - known) * (point.cached_micros + before->cached_micros) / 2;
+            s.recompute_total_micros += missed * (point.recompute_micros + before->recompute_micros) / 2;
+            s.total_has_derived = true;
+        }
+        before = &point;
+    }
+}
+
+// Both lanes at the same lengths: the newest pass without a cache and the few before it that are nearly as long.
+void TimingModel::compare_now(TimingSummary& s, int up_to_step) const {
+    constexpr double kNearlyAsLong = 0.8;
+    std::vector<double> cached, recompute;
+    double shortest = 0;
+    for (std::size_t i = recompute_.size(); i-- > 0 && recompute.size() < kNewest;) {
+        if (recompute_.step[i] > up_to_step) continue;
+        if (s.compared_length == 0) s.compared_length = static_cast<int>(recompute_.length[i]);
+        shortest = recompute_.length[i];
+        if (shortest < kNearlyAsLong * s.compared_length) break;
+        recompute.push_back(recompute_.micros[i]);
+    }
+    for (std::size_t i = cached_.size(); i-- > 0 && cached.size() < kNewest;)
+        if (cached_.step[i] <= up_to_step && cached_.length[i] <= s.compared_length) cached.push_back(cached_.micros[i]);
+    s.recompute_micros = median(recompute);
+    const double beside = median(cached);
+    if (beside > 0 && s.recompute_micros > 0) s.speedup = s.recompute_micros / beside;
+}
+
 TimingSummary TimingModel::summary(int up_to_step) const {
     TimingSummary s;
-    std::vector<double> cached, recompute;
-    for (std::size_t i = cached_.size(); i-- > 0 && cached.size() < kNewest;)
+    std::vector<double> newest;
+    for (std::size_t i = cached_.size(); i-- > 0 && newest.size() < kNewest;)
         if (cached_.step[i] <= up_to_step) {
-            cached.push_back(cached_.micros[i]);
+            newest.push_back(cached_.micros[i]);
             s.length = std::max(s.length, static_cast<int>(cached_.length[i]));
         }
-    const RacePoint* before = nullptr;
+    s.cached_micros = median(newest);
+    compare_now(s, up_to_step);
+    total(s, up_to_step);
     for (const RacePoint& point : points_) {
         if (point.step > up_to_step) continue;
         ++s.compared;
         s.same_tokens += point.same_token ? 1 : 0;
         s.max_logit_diff = std::max(s.max_logit_diff, point.max_abs_logit_diff);
-        const double missed = before == nullptr ? 0.0 : std::max(0, point.length - before->length - 1);
-        s.cached_total_micros +=
-            point.cached_micros + (missed > 0 ? missed * (point.cached_micros + before->cached_micros) / 2 : 0);
-        s.recompute_total_micros += point.recompute_micros +
-                                    (missed > 0 ? missed * (point.recompute_micros + before->recompute_micros) / 2 : 0);
-        s.total_has_derived = s.total_has_derived || missed > 0;
-        before = &point;
     }
-    for (std::size_t i = recompute_.size(); i-- > 0 && recompute.size() < kNewest;)
-        if (recompute_.step[i] <= up_to_step) recompute.push_back(recompute_.micros[i]);
-    s.cached_micros = median(cached);
-    s.recompute_micros = median(recompute);
-    if (s.cached_micros > 0 && s.recompute_micros > 0) s.speedup = s.recompute_micros / s.cached_micros;
     if (s.compared > 0)
         s.same = lossy_                                    ? SameAnswer::ByDesign
                  : s.same_tokens == s.compared             ? SameAnswer::Yes

@@ -16,6 +16,7 @@ struct TimingLane {
     std::vector<double> micros;
     std::vector<bool> captured;  // attention was captured in the same pass, which costs time
     std::vector<Cost> cost;      // by the formula
+    std::vector<bool> hiccup;    // see hiccups()
     std::size_t size() const { return length.size(); }
 };
 
@@ -36,10 +37,11 @@ enum class NoGain {
 };
 
 struct TimingSummary {
-    int length = 0;
+    int length = 0;           // of the newest cached pass
+    int compared_length = 0;  // of the newest pass without a cache: what follows holds up to there; 0 = none
     double cached_micros = 0, recompute_micros = 0;              // medians of the newest passes; 0 = not measured
-    double speedup = 0;                                          // 0 = not known
-    double cached_total_micros = 0, recompute_total_micros = 0;  // over the same steps
+    double speedup = 0;                                          // both lanes at compared_length; 0 = not known
+    double cached_total_micros = 0, recompute_total_micros = 0;  // over the same steps, up to compared_length
     bool total_has_derived = false;                              // recompute was not measured at every step
     SameAnswer same = SameAnswer::Unknown;
     double max_logit_diff = 0;
@@ -70,6 +72,8 @@ private:
     void take_steps(const RunRecording& recording);
     void take_race(const RunRecording& recording);
     void fit();
+    void total(TimingSummary& summary, int up_to_step) const;
+    void compare_now(TimingSummary& summary, int up_to_step) const;
     NoGain reason(const TimingSummary& summary) const;
 
     const RunRecording* source_ = nullptr;
@@ -81,9 +85,10 @@ private:
     CostFit cached_fit_, recompute_fit_;
 };
 
-// Upper end of a time axis that single hiccups of the machine do not stretch: infinity unless a few values (at most 3
-// %) are more than three times as large as all the others. How many lie above is for the caller to say.
-double calm_limit(std::vector<double> values);
+// Which of a lane's times, in order of length, are hiccups of the machine and need not be on the time axis: more than
+// three times the median of all passes that are longer, of which there are at least five. A longer pass is never
+// cheaper, so what grows with the length is none. None at all when they are more than 3 % of the lane.
+std::vector<bool> hiccups(const std::vector<double>& micros);
 
 // FLOPs of one pass over `rows` new tokens after `past` tokens, logits of the last row: 2 N per token, 4 L H d per
 // entry read, 2 V D for the head.

@@ -181,6 +181,26 @@ TEST(CostFit, FallingTimesGiveNoNegativePrice) {
     EXPECT_GE(fit.micros_fixed, 0);
 }
 
+// Passes that scatter by a factor of three lie around the curve, not above it; a few hiccups do not bend it.
+TEST(CostFit, LiesAmongScatteredTimes) {
+    std::vector<Cost> costs;
+    std::vector<double> even, hiccups;
+    for (std::int64_t i = 1; i <= 60; ++i) {
+        costs.push_back({1000 * i, 0});
+        even.push_back(static_cast<double>(i) * (i % 2 == 0 ? 60.0 : 140.0));
+        hiccups.push_back(static_cast<double>(i) * (i % 20 == 5 ? 5000.0 : 100.0));
+    }
+    const CostFit middle = fit_cost(costs, even);
+    ASSERT_TRUE(middle.valid);
+    int above = 0;
+    for (std::size_t i = 0; i < costs.size(); ++i) above += even[i] > middle.micros(costs[i]) ? 1 : 0;
+    EXPECT_GE(above, 20);
+    EXPECT_LE(above, 40);
+    const CostFit calm = fit_cost(costs, hiccups);
+    ASSERT_TRUE(calm.valid);
+    EXPECT_NEAR(calm.micros({30000, 0}) / 3000, 1, 0.25);
+}
+
 TEST(CostFit, DegenerateDataIsRefusedWithAReason) {
     EXPECT_FALSE(fit_cost({}, {}).valid);
     EXPECT_FALSE(fit_cost({{5, 5}, {5, 5}}, {1, 2}).reason.empty());

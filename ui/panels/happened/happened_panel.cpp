@@ -125,6 +125,7 @@ private:
         };
         while (shown.size() > kLeast && height() + below > this->height()) shown.removeLast();
         sentences_->setText(shown.join(QStringLiteral("\n")));
+        sentences_->setMinimumHeight(height());  // where room is short the bars shrink, never a line in the middle
         sentences_->setToolTip(shown.size() < lines_.size() ? lines_.join(QStringLiteral("\n")) : QString());
     }
 

@@ -41,8 +41,8 @@ public:
         scroll->setFrameShape(QFrame::NoFrame);
         scroll->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
         scroll->setFocusPolicy(Qt::TabFocus);
-        layout->addWidget(chart_, 1);
-        layout->addWidget(scroll, 1);
+        layout->addWidget(chart_, 4);
+        layout->addWidget(scroll, 5);  // a formula with its numbers on one line
         tools_ = make_tools();
         chart_->set_readout([this](double x) { return readout(x); });
     }
@@ -164,7 +164,7 @@ private:
             return;
         }
         words_->setText(memory_words(context_.recording->facts(), *context_.recording->step(context_.step),
-                                     theme().text(Role::QuietInk)));
+                                     theme().text(Role::QuietInk), cache_only_->isChecked()));
     }
 
     MemoryModel model_;

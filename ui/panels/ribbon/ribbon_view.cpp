@@ -184,7 +184,8 @@ void RibbonView::paint_captions(QPainter& painter) const {
         const int count = group.end - group.first;
         QString text;
         if (token.phase == Phase::Prefill) text = tr("PREFILL %1 tokens").arg(count);
-        else if (token.phase == Phase::Refeed) text = tr("FED AGAIN %1 tokens").arg(count);
+        else if (token.phase == Phase::Refeed)
+            text = count == 1 ? tr("FED AGAIN 1 token") : tr("FED AGAIN %1 tokens").arg(count);
         else if (view_.facts && view_.facts->phase == Phase::Decode)
             text = tr("DECODE step %1").arg(view_.facts->index);
         else text = tr("DECODE");

@@ -18,19 +18,9 @@ std::vector<double> scaled(std::vector<double> values, double factor) {
     return values;
 }
 
-// Time axis of both lanes together; a lane without hiccups is shown whole.
-double axis_limit(const TimingModel& model) {
-    double limit = 0;
-    for (const TimingLane* lane : {&model.cached(), &model.recompute()})
-        if (lane->size() > 0)
-            limit = std::max(
-                limit, std::min(calm_limit(lane->micros), *std::max_element(lane->micros.begin(), lane->micros.end())));
-    return limit;
-}
-
 class Builder {
 public:
-    Builder(bool cumulated, double limit) : cumulated_(cumulated), limit_(limit) {}
+    explicit Builder(bool cumulated) : cumulated_(cumulated) {}
 
     void add(const TimingLane& lane, const std::vector<double>& expected, Role role, ChartSeries::Mark mark,
              const QString& label) {
@@ -55,7 +45,7 @@ private:
         if (cumulated_) return all;
         ChartSeries kept{.label = label, .role = role, .mark = mark};
         for (std::size_t i = 0; i < lane.size(); ++i) {
-            if (lane.micros[i] > limit_) {
+            if (lane.hiccup[i]) {
                 ++left_out_;
                 continue;
             }
@@ -67,7 +57,6 @@ private:
     }
 
     bool cumulated_;
-    double limit_;
     int left_out_ = 0;
     ChartSpec spec_;
 };
@@ -79,9 +68,11 @@ QString main_lane_name(const TimingModel& model) {
 }
 
 ChartSpec timing_chart(const TimingModel& model, const TimingSummary& now, bool cumulated, bool log) {
-    Builder builder(cumulated, axis_limit(model));
+    Builder builder(cumulated);
     const auto figure = [&](const QString& name, double micros, double total) {
-        return name + QLatin1Char(' ') + (cumulated ? seconds(total) : milliseconds(micros));
+        const double value = cumulated ? total : micros;
+        if (!(value > 0)) return name;  // not measured up to the step that is viewed
+        return name + QLatin1Char(' ') + (cumulated ? seconds(value) : milliseconds(value));
     };
     const bool recomputes = model.main_lane_recomputes();
     builder.add(model.recompute(), model.recompute_expected(), Role::Recompute, ChartSeries::Mark::Square,
