@@ -192,45 +192,5 @@ TEST(StorageGarbage, EntriesThatARowDoesNotSeeMayBeNan) {
     EXPECT_TRUE(std::isnan(result.logits[37u * 48u]));
 }
 
-// Several sequences in one step: the same bits as each alone (CC-16, CC-18).
-TEST(StorageBatch, SequencesSideBySideAreAsAlone) {
-    Machine machine(3);
-    const int lengths[] = {6, 1, 9};
-    std::vector<std::vector<float>> alone;
-    std::vector<std::unique_ptr<TestCache>> caches;
-    std::vector<std::vector<KvView>> views;
-    std::vector<SequenceRows> sequences;
-    StepCase all;
-    std::int32_t first = 0;
-    for (std::size_t s = 0; s < 3; ++s) {
-        const std::vector<std::int32_t> tokens = tokens_from(50 + s, lengths[s]);
-        const auto own = TestCache::make(*machine.backend, cache_shape(Layout::Paged, s));
-        alone.push_back(play(machine, *own, tokens, lengths[s]).logits);
-        caches.push_back(TestCache::make(*machine.backend, cache_shape(Layout::Paged, 10 + s)));
-        views.push_back(caches.back()->views(lengths[s]));
-        const StepCase rows = StepCase::causal(tokens, 0);
-        all.tokens.insert(all.tokens.end(), rows.tokens.begin(), rows.tokens.end());
-        all.positions.insert(all.positions.end(), rows.positions.begin(), rows.positions.end());
-        all.visibility.insert(all.visibility.end(), rows.visibility.begin(), rows.visibility.end());
-        for (int r = 0; r < lengths[s]; ++r) all.logits_rows.push_back(first + r);
-        first += lengths[s];
-    }
-    first = 0;
-    for (std::size_t s = 0; s < 3; ++s) {
-        sequences.push_back({first, lengths[s], views[s]});
-        first += lengths[s];
-    }
-    const StepResult together = test::run_step(*machine.backend, *machine.step, all, sequences);
-    ASSERT_TRUE(together.status.ok()) << together.status.error().text();
-    std::size_t offset = 0;
-    for (const std::vector<float>& own : alone) {
-        // Products of more rows go through tiles of another size: equal within rounding, not bit for bit.
-        const std::vector<float> part(together.logits.begin() + static_cast<std::ptrdiff_t>(offset),
-                                      together.logits.begin() + static_cast<std::ptrdiff_t>(offset + own.size()));
-        EXPECT_LE(test::relative_difference(part, own), 1e-3);
-        offset += own.size();
-    }
-}
-
 }  // namespace
 }  // namespace decodescope
