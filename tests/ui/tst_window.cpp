@@ -31,6 +31,8 @@ int cards_in_view(MainWindow* window) {
 class WindowTest : public QObject {
     Q_OBJECT
 private Q_SLOTS:
+    void init() { fail_on_warnings(); }
+
     void start_step_back_play_reset() {
         WindowFixture f;
         QVERIFY(!button(f.window(), QStringLiteral("Step"))->isEnabled());

@@ -1,6 +1,7 @@
 // The real window over the invented engine or over a recording, with settings of its own.
 #pragma once
 
+#include <QRegularExpression>
 #include <QSignalSpy>
 #include <QTemporaryDir>
 #include <QTest>
@@ -13,6 +14,12 @@
 namespace decodescope::testing {
 
 constexpr int kPatience = 60'000;  // until a wait counts as hanging; nothing is asserted about time
+
+// Whatever Qt warns of in this test function is a failure, but for what it says of machines without a desktop.
+inline void fail_on_warnings() {
+    QTest::failOnWarning(
+        QRegularExpression(QStringLiteral("^(?!This plugin does not support |QStandardPaths: |Detected locale )")));
+}
 
 struct WindowFixture {
     explicit WindowFixture(const QString& language = QStringLiteral("en"), const QString& settings_file = QString()) {
