@@ -182,6 +182,18 @@ TEST_P(KernelTable, SoftmaxOfInfinityAndNan) {
     }
 }
 
+// Weights of peaked attention end at 0 and not among subnormal numbers, which would make a pass many times slower.
+TEST_P(KernelTable, SoftmaxWeightsAreNormalNumbersOrZero) {
+    for (const int n : {7, 150, 1201}) {
+        std::vector<float> weights(static_cast<std::size_t>(n));
+        for (int i = 0; i < n; ++i) weights[static_cast<std::size_t>(i)] = -150.0f * static_cast<float>(i) / n;
+        table().softmax_part(weights.data(), n);
+        EXPECT_EQ(weights.front(), 1.0f);
+        EXPECT_EQ(weights.back(), 0.0f);
+        for (const float weight : weights) EXPECT_TRUE(weight == 0.0f || weight > 1e-28f) << weight;
+    }
+}
+
 INSTANTIATE_TEST_SUITE_P(Kernels, KernelTable, testing::Range<std::size_t>(0, cpu_kernel_tables().size()),
                          [](const auto& info) { return cpu_kernel_tables()[info.param].name; });
 
