@@ -78,12 +78,13 @@ private:
             }
             line_ += ']';
         }
+        const auto positions = pass.entry_positions(static_cast<std::int32_t>(row));
         line_ += "],\"entry_positions\":[";
         for (std::int64_t layer = 0; layer < config.layers; ++layer) {
             line_ += layer ? ",[" : "[";
             for (std::int64_t entry = 0; entry < entries; ++entry)
                 fmt::format_to(std::back_inserter(line_), "{}{}", entry ? "," : "",
-                               pass.entry_positions.empty() ? entry : pass.entry_positions[entry]);
+                               positions.empty() ? entry : positions[entry]);
             line_ += ']';
         }
         line_ += ']';
