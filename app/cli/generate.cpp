@@ -104,6 +104,12 @@ Json top_json(const StepFacts& step, const RunRecording& recording) {
     return list;
 }
 
+Json evicted_json(const StepFacts& step) {
+    Json list = Json::array();
+    for (const EvictedEntry& entry : step.evicted) list.push_back(entry.position);
+    return list;
+}
+
 struct GeneratedText {
     std::vector<std::string> pieces;  // [generated tokens]; concatenated they are the text
     std::string whole;
@@ -140,6 +146,7 @@ Json result_json(const Arguments& arguments, Generation& generation, std::size_t
                          {"kv_bytes_reserved", step->kv.reserved_bytes},
                          {"tokens_seen", step->kv.tokens_seen},
                          {"tokens_stored", step->kv.tokens_stored},
+                         {"evicted", evicted_json(*step)},
                          {"top", top_json(*step, recording)}});
     }
     Json result;

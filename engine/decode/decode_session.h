@@ -57,6 +57,7 @@ struct PassResult {
     std::vector<OpRecord> ops;
     KvFacts kv;
     std::vector<EvictedEntry> evicted;
+    StepShape shape;                               // what flops and bytes were derived from
     std::int64_t flops = 0, bytes = 0;
     bool warm_up = false;
 };

@@ -134,9 +134,9 @@ void SessionBase::fill_result(std::int64_t rows, PassResult& result) const {
         result.kv.rows_written = rows;
         result.kv.rows_read = plan_.row_entries.back();
     }
-    const StepShape shape = step_shape(rows);
+    result.shape = step_shape(rows);
     for (const auto& op : model_->program.ops) {
-        const OpCost cost = op_cost(op, shape);
+        const OpCost cost = op_cost(op, result.shape);
         result.flops += cost.flops;
         result.bytes += cost.bytes;
     }

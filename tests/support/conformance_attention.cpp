@@ -80,11 +80,11 @@ Scenario attention_scenario(const AttentionCase& c) {
     op.kv_heads = c.kv_heads;
     op.head_dim = c.head_dim;
     op.scale = 1.0f / std::sqrt(static_cast<float>(c.head_dim));
+    if (c.sink_shift > 0) op.rope = {10000.0f, c.head_dim - (c.rows % 2 == 0 ? 4 : 0)};
     finish_scenario(s, c.rows, out, width);
     s.has_cache = s.written = true;
     s.entries = c.entries;
     s.cached_value = c.cached;
-    if (c.sink_shift > 0) op.rope = {10000.0f, c.head_dim - (c.rows % 2 == 0 ? 4 : 0)};
     s.cache = {1, c.kv_heads, c.head_dim, c.entries + 37, c.k_type, c.v_type, c.layout, c.staged > 0 ? 0 : 4, 3};
     s.cache.staged_rows = c.staged;
     s.cache.staged_entry = c.entries - c.staged;
