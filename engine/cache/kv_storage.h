@@ -47,7 +47,8 @@ public:
     Result<std::unique_ptr<KvStorage>> clone(std::span<const SlotMove> used) const;
     // The view of one layer; `table` and `store_entries` must outlive it.
     KvView view(int layer, const EntryTable& table, const std::int32_t* store_entries) const;
-    // Rows in slots first .. first + count - 1, all of the cache or all staged, widened to f32: [kv_heads, count, head_dim].
+    // Rows in slots first .. first + count - 1, all of the cache or all staged, widened to f32:
+    // [kv_heads, count, head_dim].
     Status read_rows(int layer, KvPart part, std::int64_t first_slot, std::int64_t count, std::span<float> out) const;
     // Debug builds overwrite rows that were given up, so that reading one shows as NaN. Nothing in release builds.
     void poison(std::int64_t first_slot, std::int64_t count);

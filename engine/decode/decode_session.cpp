@@ -40,7 +40,8 @@ Result<std::unique_ptr<DecodeSession>> DecodeSession::create(LoadedModelPtr mode
                           fmt::format("A prefill chunk cannot have {} rows.", config.prefill_chunk),
                           "Choose 1 or more, or 0 for the default.");
     }
-    auto strategy = make_strategy(*spec, RunLimits{shape.context, config.expected_tokens, shape.family == Family::Gpt2});
+    const RunLimits limits{shape.context, config.expected_tokens, shape.family == Family::Gpt2};
+    auto strategy = make_strategy(*spec, limits);
     if (!strategy.ok()) return strategy.error();
     SessionConfig complete = config;
     complete.cache = std::move(*spec);

@@ -1,6 +1,6 @@
 // What ring and sinks share: the first `sinks` tokens and the last `window` stay. Position t lies in slot t while
-// t < sinks, else in slot sinks + (t - sinks) mod window; row t sees the sinks and positions t - window + 1 .. t. A ring
-// is a window without sinks.
+// t < sinks, else in slot sinks + (t - sinks) mod window; row t sees the sinks and positions t - window + 1 .. t. A
+// ring is a window without sinks.
 //
 // Entries are listed by position, not by slot: what a row sees is then a run of neighbours (after the sinks), slots
 // that a truncation emptied need no entry, and the sums have the same order wherever the ring begins.

@@ -315,7 +315,8 @@ void expect_feed(const Shape& shape, Actor& actor, std::int64_t tokens, unsigned
 void expect_truncate(const Shape& shape, Actor& actor, std::int64_t tokens) {
     bool complete = tokens >= 0 && tokens <= actor.seen;
     if (complete) {
-        for (const std::int32_t p : shape.seen_by(tokens)) complete = complete && (p == tokens || actor.stored.count(p) > 0);
+        for (const std::int32_t p : shape.seen_by(tokens))
+            complete = complete && (p == tokens || actor.stored.count(p) > 0);
     }
     const Status status = actor.strategy->truncate(tokens);
     ASSERT_EQ(status.ok(), complete) << tokens << " of " << actor.seen;

@@ -4,74 +4,20 @@
 #include <gmock/gmock.h>
 
 #include <limits>
-#include <map>
 #include <set>
 
 #include "engine/decode/generation.h"
-#include "tests/engine/decode/session_helpers.h"
+#include "tests/engine/decode/window_oracle.h"
 
 namespace decodescope {
 namespace {
 
 using testing::HasSubstr;
 
-struct Window {
-    std::string spec;
-    std::int64_t sinks = 0, window = 8;
-    bool rebased = false;
-
-    OracleOptions mask() const {
-        const std::int64_t s = sinks, w = window;
-        OracleOptions options;
-        options.visible = [s, w](std::int64_t row, std::int64_t j) { return j <= row && (j < s || row - j < w); };
-        if (!rebased) return options;
-        // The index among the tokens that the row sees, counted one by one.
-        options.position_in_row = [visible = options.visible](std::int64_t row, std::int64_t j) {
-            std::int64_t index = 0;
-            for (std::int64_t i = 0; i < j; ++i) index += visible(row, i) ? 1 : 0;
-            return index;
-        };
-        return options;
-    }
-};
-
-const Window kRing{"ring:window=8", 0, 8, false};
-const Window kSinks{"sinks:sinks=4,window=8", 4, 8, false};
-const Window kRebased{"sinks:sinks=4,window=8,positions=rebased", 4, 8, true};
-
-const ModelPtr& model_l3() {
-    static const ModelPtr model = make_tiny_llama();
-    return model;
-}
-
 ModelPtr one_layer() {
     ModelConfig config = tiny_llama_config();
     config.layers = 1;
     return make_tiny_model(config);
-}
-
-const std::vector<std::int32_t>& long_text() {
-    static const std::vector<std::int32_t> tokens = random_tokens(65, 97, 31);
-    return tokens;
-}
-
-// One oracle for each mask; a prompt's rows are the first ones of the long text.
-const OracleResult& oracle_of(const Window& window) {
-    static std::map<std::string, OracleResult> results;
-    auto found = results.find(window.spec);
-    if (found == results.end())
-        found = results.emplace(window.spec, run_oracle(*model_l3(), long_text(), window.mask())).first;
-    return found->second;
-}
-
-std::span<const std::int32_t> text(std::int64_t first, std::int64_t count) {
-    return std::span(long_text()).subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(count));
-}
-
-SessionConfig every_row(const std::string& cache, const std::string& kv = "f32") {
-    SessionConfig config = session_config(cache, kv);
-    config.all_logits = true;
-    return config;
 }
 
 struct Case {
@@ -389,77 +335,6 @@ TEST(Windowed, RecordingsKnowPositionsAndWhatLeft) {
     EXPECT_FALSE(recording->evicted_at(3, 5).has_value());
     EXPECT_EQ(recording->step(1)->kv.tokens_seen, 18);
     EXPECT_EQ(recording->step(1)->kv.tokens_stored, 12);
-}
-
-// Bugs planted between the session and the backend: the comparison must see each of them.
-double error_with(const Window& window, const std::function<void(StepInputs&)>& change) {
-    Probed probed(model_l3());
-    const auto session = session_of(probed.model, every_row(window.spec));
-    probed.backend->on_run = change;
-    Fed fed = feed_all(*session, text(0, 30), 9);
-    feed_into(fed, *session, text(30, 5), 1);
-    return worst_error(fed.logits, oracle_of(window));
-}
-
-std::function<void(StepInputs&)> with_visibility(const std::function<void(RowVisibility&)>& change) {
-    auto kept = std::make_shared<std::vector<RowVisibility>>();
-    return [kept, change](StepInputs& inputs) {
-        kept->assign(inputs.visibility.begin(), inputs.visibility.end());
-        for (auto& row : *kept) change(row);
-        inputs.visibility = *kept;
-    };
-}
-
-TEST(WindowedPlantedBug, NoBugIsNotSeen) {
-    for (const Window& window : {kRing, kSinks, kRebased})
-        EXPECT_LE(error_with(window, with_visibility([](RowVisibility&) {})), kExact);
-}
-
-TEST(WindowedPlantedBug, WindowOffByOne) {
-    for (const Window& window : {kRing, kSinks, kRebased}) {
-        for (const int off : {-1, 1}) {
-            EXPECT_GT(error_with(window, with_visibility([off](RowVisibility& row) {
-                                     if (row.window_first > 0) row.window_first += off;
-                                 })),
-                      100 * kExact);
-        }
-    }
-}
-
-TEST(WindowedPlantedBug, SinksReadWithTheQueryOfTheWindow) {
-    EXPECT_GT(error_with(kRebased, with_visibility([](RowVisibility& row) { row.sink_shift = 0; })), 100 * kExact);
-    EXPECT_GT(error_with(kRebased, with_visibility([](RowVisibility& row) {
-                             row.sink_shift = row.sink_shift > 0 ? row.sink_shift - 1 : 0;
-                         })),
-              100 * kExact);
-}
-
-TEST(WindowedPlantedBug, NewRowsWrittenOverOldOnesBeforeTheyAreRead) {
-    auto views = std::make_shared<std::vector<KvView>>();
-    auto pages = std::make_shared<std::vector<std::int32_t>>();
-    auto sequence = std::make_shared<SequenceRows>();
-    for (const Window& window : {kRing, kSinks}) {
-        EXPECT_GT(error_with(window,
-                             [&, views, pages, sequence](StepInputs& inputs) {
-                                 *sequence = inputs.sequences.front();
-                                 views->assign(sequence->views.begin(), sequence->views.end());
-                                 const EntryTable table = views->front().table;
-                                 if (table.staged_first == kNothingStaged) return;
-                                 pages->clear();
-                                 for (std::int32_t e = 0; e < table.count; ++e) {
-                                     const std::int32_t p = entry_position(table, e);
-                                     const auto s = static_cast<std::int32_t>(window.sinks);
-                                     pages->push_back(p < s ? p : s + (p - s) % static_cast<int>(window.window));
-                                 }
-                                 for (auto& view : *views) {
-                                     view.table.pages = pages->data();
-                                     view.table.staged_first = kNothingStaged;
-                                 }
-                                 sequence->views = *views;
-                                 inputs.sequences = {sequence.get(), 1};
-                             }),
-                  100 * kExact);
-    }
 }
 
 }  // namespace
