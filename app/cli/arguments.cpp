@@ -95,7 +95,8 @@ void add_machine_options(CLI::App& app, Arguments& a, Raw& raw) {
 void add_cache_options(CLI::App& app, Raw& raw) {
     app.add_option(
            "--cache", raw.caches,
-           "recompute, growing, preallocated[:capacity=N,slab=true]; may be repeated where several are compared")
+           "recompute, growing, preallocated[:capacity=N,slab=true], ring:window=W, "
+           "sinks:sinks=S,window=W,positions=absolute|rebased; may be repeated where several are compared")
         ->expected(1)
         ->take_all();
     app.add_option("--kv-type", raw.kv_types, "f32, f16, bf16, or apart: k=f16,v=f32")->expected(1)->take_all();

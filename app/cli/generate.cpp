@@ -62,12 +62,13 @@ private:
             }
             line_ += ']';
         }
+        const auto positions = pass.entry_positions(static_cast<std::int32_t>(row));
         line_ += "],\"entry_positions\":[";
         for (std::int64_t layer = 0; layer < config.layers; ++layer) {
             line_ += layer ? ",[" : "[";
             for (std::int64_t entry = 0; entry < entries; ++entry)
                 fmt::format_to(std::back_inserter(line_), "{}{}", entry ? "," : "",
-                               pass.entry_positions.empty() ? entry : pass.entry_positions[entry]);
+                               positions.empty() ? entry : positions[entry]);
             line_ += ']';
         }
         line_ += ']';
@@ -83,6 +84,12 @@ Json top_json(const StepFacts& step, const RunRecording& recording) {
         list.push_back({{"token", candidate.token},
                         {"text", recording.token_display(candidate.token)},
                         {"prob", candidate.probability}});
+    return list;
+}
+
+Json evicted_json(const StepFacts& step) {
+    Json list = Json::array();
+    for (const EvictedEntry& entry : step.evicted) list.push_back(entry.position);
     return list;
 }
 
@@ -122,6 +129,7 @@ Json result_json(const Arguments& arguments, Generation& generation, std::size_t
                          {"kv_bytes_reserved", step->kv.reserved_bytes},
                          {"tokens_seen", step->kv.tokens_seen},
                          {"tokens_stored", step->kv.tokens_stored},
+                         {"evicted", evicted_json(*step)},
                          {"top", top_json(*step, recording)}});
     }
     Json result;

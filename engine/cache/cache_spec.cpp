@@ -161,7 +161,9 @@ std::string to_string(const CacheSpec& spec) {
 Result<std::unique_ptr<CacheStrategy>> make_strategy(const CacheSpec& spec, const RunLimits& limits) {
     auto complete = complete_cache_spec(spec);
     if (!complete.ok()) return complete.error();
-    return find_strategy(spec.id)->create(complete->parameters, limits);
+    const StrategyDescriptor& strategy = *find_strategy(spec.id);
+    if (strategy.check) DS_RETURN_IF_ERROR(strategy.check(complete->parameters, limits));
+    return strategy.create(complete->parameters, limits);
 }
 
 }  // namespace decodescope

@@ -14,6 +14,7 @@ EntryTable EntryList::table() const {
     result.log2_page = log2_page;
     result.count = count;
     result.positions = positions.empty() ? nullptr : positions.data();
+    result.staged_first = staged_first;
     return result;
 }
 

@@ -24,6 +24,7 @@ struct EntryList {
     std::vector<std::int32_t> pages;      // page of entry e: pages[e >> log2_page]
     int log2_page = 30;
     std::vector<std::int32_t> positions;  // [count]
+    std::int64_t staged_first = kNothingStaged;  // slots from this one on lie in scratch of the pass, see CachePlan
 
     std::int64_t slot(std::int32_t entry) const;
     std::int32_t position(std::int32_t entry) const {
@@ -48,6 +49,11 @@ struct CachePlan {
     // copied.
     std::int64_t capacity_before = 0, capacity_after = 0;
     std::vector<SlotMove> moves;               // every row that stays
+    // New rows that would overwrite what the pass still reads, or what must be left when it fails, are written to slots
+    // capacity_after .. capacity_after + staged_rows - 1, which lie in a staging buffer (EntryList::staged_first). When
+    // the pass has succeeded, `settled` rows are copied to slots of the cache; the others are gone.
+    std::int64_t staged_rows = 0;
+    std::vector<SlotMove> settled;
 };
 
 class CacheStrategy {
@@ -70,6 +76,7 @@ public:
     virtual std::int64_t capacity() const = 0;      // slots that storage has or must have now
     virtual EntryList entries() const = 0;          // what could be read now
     virtual std::optional<std::int64_t> slot_of(std::int32_t position) const = 0;  // nothing when the row is not stored
+    virtual bool bounded_by_context() const { return true; }  // false: no row is ever read from further than capacity()
     virtual bool one_slab() const { return false; } // one allocation for all layers instead of one for each
 };
 

@@ -5,7 +5,9 @@
 #define DECODESCOPE_STRATEGIES(ENTRY) \
     ENTRY(recompute)                  \
     ENTRY(growing)                    \
-    ENTRY(preallocated)
+    ENTRY(preallocated)               \
+    ENTRY(ring)                       \
+    ENTRY(sinks)
 
 namespace decodescope {
 

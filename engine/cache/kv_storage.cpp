@@ -73,13 +73,13 @@ Status KvStorage::reserve_fits(std::int64_t bytes) const {
                       "Choose a smaller capacity, a shorter context or f16 for the cache.");
 }
 
-Result<BufferPtr> KvStorage::allocate_block(const Block& block, std::int64_t capacity) {
+Result<BufferPtr> KvStorage::allocate_block(const Block& block, std::int64_t capacity, MemoryPurpose purpose) {
     KvShape shape = shape_;
     shape.layers = block.layers;
     auto bytes = shape.total_bytes(capacity);
     if (!bytes.ok()) return bytes.error();
     DS_RETURN_IF_ERROR(reserve_fits(*bytes));
-    auto buffer = backend_->allocate(static_cast<std::size_t>(*bytes), MemoryPurpose::KvCache);
+    auto buffer = backend_->allocate(static_cast<std::size_t>(*bytes), purpose);
     if (!buffer.ok()) return buffer.error();
 #ifdef DECODESCOPE_DEBUG
     // All bits set is NaN in every floating format: a read of a row that was never written shows.
@@ -96,7 +96,7 @@ Status KvStorage::exchange(Block& block, std::int64_t capacity, std::span<const 
     next.layers = block.layers;
     next.capacity = capacity;
     if (capacity > 0) {
-        auto buffer = allocate_block(block, capacity);
+        auto buffer = allocate_block(block, capacity, MemoryPurpose::KvCache);
         if (!buffer.ok()) return buffer.error();
         next.buffer = std::move(*buffer);
         DS_RETURN_IF_ERROR(copy_rows(block, next, moves));
@@ -110,7 +110,7 @@ Status KvStorage::exchange(Block& block, std::int64_t capacity, std::span<const 
 }
 
 Status KvStorage::copy_rows(const Block& from, Block& to, std::span<const SlotMove> moves) const {
-    for (int layer = from.first_layer; layer < from.first_layer + from.layers; ++layer) {
+    for (int layer = to.first_layer; layer < to.first_layer + to.layers; ++layer) {
         for (const KvPart part : {KvPart::K, KvPart::V}) {
             const std::int64_t row = shape_.head_dim * element_size(part);
             for (const auto& move : moves) {
@@ -129,10 +129,36 @@ Status KvStorage::copy_rows(const Block& from, Block& to, std::span<const SlotMo
 
 Status KvStorage::apply(const CachePlan& plan) {
     for (auto& block : blocks_) DS_RETURN_IF_ERROR(exchange(block, plan.capacity_after, plan.moves));
+    return stage(plan.staged_rows);
+}
+
+// Kept from chunk to chunk; a long prefill must not leave its buffer behind for the single rows that follow.
+Status KvStorage::stage(std::int64_t rows) {
+    if (rows == staging_.capacity || (rows < staging_.capacity && rows != 1)) return {};
+    staging_ = Block();  // nothing in it outlives a pass
+    staging_.layers = shape_.layers;
+    auto buffer = allocate_block(staging_, rows, MemoryPurpose::Activations);
+    if (!buffer.ok()) return buffer.error();
+    staging_.buffer = std::move(*buffer);
+    staging_.capacity = rows;
+    return {};
+}
+
+Status KvStorage::settle(const CachePlan& plan) {
+    std::vector<SlotMove> moves = plan.settled;
+    for (auto& move : moves) move.from -= plan.capacity_after;
+    for (auto& block : blocks_) DS_RETURN_IF_ERROR(copy_rows(staging_, block, moves));
+#ifdef DECODESCOPE_DEBUG
+    if (plan.staged_rows > 0) {
+        const std::vector<std::byte> pattern(staging_.buffer->bytes(), std::byte{0xFF});
+        DS_RETURN_IF_ERROR(backend_->upload(*staging_.buffer, 0, pattern));
+    }
+#endif
     return {};
 }
 
 Status KvStorage::reset(std::int64_t capacity) {
+    staging_ = Block();
     for (auto& block : blocks_) DS_RETURN_IF_ERROR(exchange(block, capacity, {}));
     poison(0, capacity);
     return {};
@@ -173,6 +199,8 @@ std::int64_t KvStorage::part_offset(const Block& block, int layer, KvPart part) 
 
 KvView KvStorage::view(int layer, const EntryTable& table, const std::int32_t* store_entries) const {
     const Block& block = block_of(layer);
+    const bool staged = table.staged_first != kNothingStaged;
+    DS_CHECK(!staged || (table.staged_first == block.capacity && staging_.buffer != nullptr));
     KvView view;
     for (const KvPart part : {KvPart::K, KvPart::V}) {
         KvSide& side = part == KvPart::K ? view.k : view.v;
@@ -181,6 +209,9 @@ KvView KvStorage::view(int layer, const EntryTable& table, const std::int32_t* s
         side.row_stride = shape_.head_dim;
         side.head_stride = block.capacity * shape_.head_dim;
         side.page_stride = table.pages == nullptr ? 0 : side.row_stride << table.log2_page;
+        if (!staged) continue;
+        side.staged = staging_.buffer->data() + part_offset(staging_, layer, part);
+        side.staged_head_stride = staging_.capacity * shape_.head_dim;
     }
     view.table = table;
     view.table.store_entries = store_entries;
@@ -191,7 +222,9 @@ KvView KvStorage::view(int layer, const EntryTable& table, const std::int32_t* s
 
 Status KvStorage::read_rows(int layer, KvPart part, std::int64_t first_slot, std::int64_t count,
                             std::span<float> out) const {
-    const Block& block = block_of(layer);
+    const bool staged = first_slot >= block_of(layer).capacity && count > 0;
+    const Block& block = staged ? staging_ : block_of(layer);
+    if (staged) first_slot -= block_of(layer).capacity;
     DS_CHECK(first_slot >= 0 && count >= 0 && first_slot + count <= block.capacity);
     const std::int64_t row = shape_.head_dim * element_size(part);
     const std::size_t floats = static_cast<std::size_t>(count * shape_.head_dim);

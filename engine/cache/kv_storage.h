@@ -35,17 +35,20 @@ public:
     static Result<std::unique_ptr<KvStorage>> create(std::shared_ptr<Backend> backend, const KvShape& shape,
                                                      bool one_slab, std::int64_t capacity);
 
-    // Makes the room that the plan asks for: per block (a layer, or the slab) new memory, copy, free old. After an
-    // error every stored row is still there and every view is valid; blocks that were exchanged before the error keep
-    // their new size.
+    // Makes the room that the plan asks for: per block (a layer, or the slab) new memory, copy, free old; and the
+    // staging buffer, which counts as activations. After an error every stored row is still there and every view is
+    // valid; blocks that were exchanged before the error keep their new size.
     Status apply(const CachePlan& plan);
-    // Gives up all rows; blocks of another capacity are exchanged. Cannot fail for capacity 0.
+    // Copies the staged rows that stay to their slots, once the pass has succeeded. Cannot run out of memory.
+    Status settle(const CachePlan& plan);
+    // Gives up all rows and the staging buffer; blocks of another capacity are exchanged. Cannot fail for capacity 0.
     Status reset(std::int64_t capacity);
     // An independent copy of the rows in `used`.
     Result<std::unique_ptr<KvStorage>> clone(std::span<const SlotMove> used) const;
     // The view of one layer; `table` and `store_entries` must outlive it.
     KvView view(int layer, const EntryTable& table, const std::int32_t* store_entries) const;
-    // Rows in slots first .. first + count - 1, widened to f32: [kv_heads, count, head_dim].
+    // Rows in slots first .. first + count - 1, all of the cache or all staged, widened to f32:
+    // [kv_heads, count, head_dim].
     Status read_rows(int layer, KvPart part, std::int64_t first_slot, std::int64_t count, std::span<float> out) const;
     // Debug builds overwrite rows that were given up, so that reading one shows as NaN. Nothing in release builds.
     void poison(std::int64_t first_slot, std::int64_t count);
@@ -57,6 +60,7 @@ public:
     void begin_step();                                           // restarts the two below
     std::int64_t copied_bytes() const { return copied_bytes_; }  // moved from old to new storage since begin_step
     std::int64_t peak_bytes() const { return peak_bytes_; }      // highest reserved_bytes since begin_step
+    std::int64_t staged_capacity() const { return staging_.capacity; }  // rows that the staging buffer has room for
 
 private:
     // Layers first_layer .. first_layer + layers - 1 in one buffer: all of the wider part, then all of the other, so
@@ -69,7 +73,8 @@ private:
 
     KvStorage(std::shared_ptr<Backend> backend, const KvShape& shape);
     Status reserve_fits(std::int64_t bytes) const;
-    Result<BufferPtr> allocate_block(const Block& block, std::int64_t capacity);
+    Result<BufferPtr> allocate_block(const Block& block, std::int64_t capacity, MemoryPurpose purpose);
+    Status stage(std::int64_t rows);
     Status exchange(Block& block, std::int64_t capacity, std::span<const SlotMove> moves);
     Status copy_rows(const Block& from, Block& to, std::span<const SlotMove> moves) const;
     const Block& block_of(int layer) const;
@@ -79,6 +84,7 @@ private:
     std::shared_ptr<Backend> backend_;
     KvShape shape_;
     std::vector<Block> blocks_;
+    Block staging_;  // of all layers; its row i is slot capacity() + i
     std::int64_t live_bytes_ = 0, peak_bytes_ = 0, copied_bytes_ = 0;
 };
 

@@ -32,6 +32,7 @@ using ParameterValues = std::map<std::string, std::int64_t>;
 struct RunLimits {
     std::int64_t context = 0;          // tokens that the model can see
     std::int64_t expected_tokens = 0;  // prompt and tokens to generate; 0 = unknown
+    bool learned_positions = false;    // of the model; else rotary ones
 };
 
 struct StrategyDescriptor {
@@ -41,7 +42,9 @@ struct StrategyDescriptor {
     std::vector<ParameterDescriptor> parameters;
     bool has_cache = true;        // false: recompute
     bool lossy = false;           // differs by design from full attention
-    // `values` has every parameter (see parse_cache_spec).
+    // What the ranges of the parameters cannot say: values that contradict each other or do not fit the model. Empty:
+    // everything fits. Like create, it gets every parameter (see parse_cache_spec).
+    std::function<Status(const ParameterValues& values, const RunLimits& limits)> check;
     std::function<std::unique_ptr<CacheStrategy>(const ParameterValues& values, const RunLimits& limits)> create;
 };
 

@@ -78,6 +78,14 @@ Status CachedSession::compute(std::span<const std::int32_t> tokens, std::stop_to
     return read_row_sizes(result);
 }
 
+Status CachedSession::settle() {
+    if (plan_.settled.empty()) return {};
+    const auto start = std::chrono::steady_clock::now();
+    DS_RETURN_IF_ERROR(storage_->settle(plan_));
+    runner_.add_micros(std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count());
+    return {};
+}
+
 Status CachedSession::read_row_sizes(PassResult& result) const {
     const KvShape& shape = storage_->shape();
     const std::size_t layers = static_cast<std::size_t>(shape.layers);

@@ -16,6 +16,7 @@ public:
 
 protected:
     Status compute(std::span<const std::int32_t> tokens, std::stop_token stop, PassResult& result) override;
+    Status settle() override;
     std::int64_t default_pass_rows() const override;
     StepShape step_shape(std::int64_t new_tokens) const override;
     void begin_step() override { storage_->begin_step(); }

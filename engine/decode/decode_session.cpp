@@ -2,10 +2,18 @@
 
 #include <fmt/format.h>
 
+#include <numeric>
+
 #include "engine/decode/cached_session.h"
 #include "engine/decode/recompute_session.h"
 
 namespace decodescope {
+
+std::span<const std::int32_t> PassResult::entry_positions(std::int32_t row) const {
+    if (seen_positions.empty()) return {};
+    const auto first = std::accumulate(row_entries.begin(), row_entries.begin() + row, std::size_t{0});
+    return seen_positions.subspan(first, static_cast<std::size_t>(row_entries[static_cast<std::size_t>(row)]));
+}
 
 Result<LoadedModelPtr> load_model(ModelPtr model, std::shared_ptr<Backend> backend, WeightType type,
                                   const ProgressFn& progress, std::stop_token stop) {
@@ -32,7 +40,8 @@ Result<std::unique_ptr<DecodeSession>> DecodeSession::create(LoadedModelPtr mode
                           fmt::format("A prefill chunk cannot have {} rows.", config.prefill_chunk),
                           "Choose 1 or more, or 0 for the default.");
     }
-    auto strategy = make_strategy(*spec, RunLimits{shape.context, config.expected_tokens});
+    const RunLimits limits{shape.context, config.expected_tokens, shape.family == Family::Gpt2};
+    auto strategy = make_strategy(*spec, limits);
     if (!strategy.ok()) return strategy.error();
     SessionConfig complete = config;
     complete.cache = std::move(*spec);

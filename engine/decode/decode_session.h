@@ -44,16 +44,20 @@ struct PassResult {
     std::int32_t rows = 0;
     std::span<const float> logits;                 // [vocabulary], of the last row
     std::span<const float> all_logits;             // [rows, vocabulary] when SessionConfig::all_logits, else empty
-    // Attention, [layers], null = not captured: [rows, heads, stride]
+    // Attention, [layers], null = not captured: [rows, heads, stride], of which the first row_entries[row] are the
+    // entries that the row sees, in the order of the cache's entries.
     std::vector<const float*> attention;
     std::int64_t attention_stride = 0;
-    std::span<const std::int32_t> entry_positions; // empty: entry e is position e
     std::vector<std::int32_t> row_entries;         // [rows] entries that each row sees
+    // Positions of these entries, row after row; captured with attention. Empty: entry e is position e.
+    std::span<const std::int32_t> seen_positions;
+    std::span<const std::int32_t> entry_positions(std::int32_t row) const;  // [row_entries[row]] or empty
     std::vector<float> k_rms, v_rms;               // [rows, layers]; NaN without a cache
     double micros = 0;
     std::vector<OpRecord> ops;
     KvFacts kv;
     std::vector<EvictedEntry> evicted;
+    StepShape shape;                               // what flops and bytes were derived from
     std::int64_t flops = 0, bytes = 0;
     bool warm_up = false;
 };

@@ -154,12 +154,9 @@ void Generation::State::record_row(std::int32_t token, const PassResult* pass, s
         attention.push_back(layer == nullptr ? nullptr : layer + pass_row * shape.heads * pass->attention_stride);
     }
     const std::int32_t entries = pass->row_entries[static_cast<std::size_t>(pass_row)];
-    const auto positions = pass->entry_positions.empty()
-                               ? pass->entry_positions
-                               : pass->entry_positions.first(static_cast<std::size_t>(entries));
     recording->append_row(row, std::span(pass->k_rms).subspan(first, layers),
-                          std::span(pass->v_rms).subspan(first, layers), attention, entries, positions,
-                          pass->attention_stride);
+                          std::span(pass->v_rms).subspan(first, layers), attention, entries,
+                          pass->entry_positions(pass_row), pass->attention_stride);
 }
 
 Status Generation::State::feed_passes(std::span<const std::int32_t> fed, const ProgressFn& progress,

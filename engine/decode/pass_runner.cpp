@@ -55,6 +55,36 @@ void PassRunner::size_attention(const PassRequest& request) {
     }
 }
 
+// Rows that do not see the first entries only: what each sees moves to the front of its lines, in entry order. All
+// layers share one entry table.
+void PassRunner::compact_attention(const PassRequest& request) {
+    if (!request.capture) return;
+    const EntryTable& table = request.views.front().table;
+    const auto skips = [](const RowVisibility& row) { return row.window_first > row.sink_end; };
+    if (table.positions == nullptr && std::none_of(request.visibility.begin(), request.visibility.end(), skips)) return;
+    std::vector<std::int32_t> seen;
+    for (std::size_t r = 0; r < request.visibility.size(); ++r) {
+        seen.clear();
+        for (std::int32_t e = 0; e < table.count; ++e) {
+            if (!visible(request.visibility[r], entry_position(table, e))) continue;
+            seen.push_back(e);
+            seen_positions_.push_back(entry_position(table, e));
+        }
+        keep_entries(static_cast<std::int64_t>(r), seen);
+    }
+}
+
+void PassRunner::keep_entries(std::int64_t row, std::span<const std::int32_t> seen) {
+    const std::int64_t heads = model_->model->config.heads;
+    for (auto& layer : attention_) {
+        for (std::int64_t h = 0; h < heads; ++h) {
+            float* line = layer.data() + (row * heads + h) * attention_stride_;
+            for (std::size_t i = 0; i < seen.size(); ++i) line[i] = line[seen[i]];
+            std::fill(line + seen.size(), line + attention_stride_, 0.0f);
+        }
+    }
+}
+
 Status PassRunner::run(const PassRequest& request, std::stop_token stop) {
     const std::size_t rows = request.tokens.size();
     DS_CHECK(step_ != nullptr && static_cast<std::int64_t>(rows) <= max_rows_ &&
@@ -73,6 +103,7 @@ Status PassRunner::run(const PassRequest& request, std::stop_token stop) {
         attention_.clear();
         attention_stride_ = 0;
     }
+    seen_positions_.clear();
     const SequenceRows sequence{0, static_cast<std::int32_t>(rows), request.views};
     StepInputs inputs;
     inputs.tokens = request.tokens;
@@ -85,6 +116,7 @@ Status PassRunner::run(const PassRequest& request, std::stop_token stop) {
     StepOutputs outputs;
     outputs.logits = logits_;
     DS_RETURN_IF_ERROR(model_->backend->run(*step_, inputs, outputs, stop));
+    compact_attention(request);
     warm_up_ = warm_up_ || fresh_;
     fresh_ = false;
     micros_ += outputs.micros;

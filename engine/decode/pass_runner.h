@@ -34,6 +34,9 @@ public:
     std::span<const float> logits() const { return logits_; }  // [logits_rows, vocabulary]
     std::vector<const float*> attention() const;               // [layers]; empty when the last pass captured none
     std::int64_t attention_stride() const { return attention_stride_; }
+    // Positions of the entries that each row of the last pass sees, row after row; empty when entry e is position e or
+    // nothing was captured.
+    std::span<const std::int32_t> seen_positions() const { return seen_positions_; }
     double micros() const { return micros_; }
     void add_micros(double micros) { micros_ += micros; }  // work of the step outside the compiled pass
     std::vector<OpRecord> ops() const;
@@ -43,6 +46,8 @@ public:
 
 private:
     void size_attention(const PassRequest& request);
+    void compact_attention(const PassRequest& request);
+    void keep_entries(std::int64_t row, std::span<const std::int32_t> seen);
 
     LoadedModelPtr model_;
     bool profile_ = false;
@@ -54,6 +59,7 @@ private:
     std::vector<float> logits_;
     std::vector<std::vector<float>> attention_;  // [layers][rows * heads * stride]
     std::int64_t attention_stride_ = 0;
+    std::vector<std::int32_t> seen_positions_;
     std::vector<double> stage_micros_;
     double micros_ = 0;
     bool warm_up_ = false;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 #include <optional>
 
@@ -36,11 +37,17 @@ std::vector<std::int32_t> consecutive_positions(std::int64_t first, std::int64_t
 SessionBase::SessionBase(LoadedModelPtr model, const SessionConfig& config, std::unique_ptr<CacheStrategy> strategy)
     : model_(std::move(model)), config_(config), strategy_(std::move(strategy)), runner_(model_, config.profile) {}
 
+std::int64_t SessionBase::context() const {
+    if (strategy_->bounded_by_context()) return model_->model->config.context;
+    return std::numeric_limits<std::int32_t>::max();  // what positions can count
+}
+
 std::int64_t SessionBase::max_pass_rows() const {
     const auto& shape = model_->model->config;
-    std::int64_t rows = config_.prefill_chunk > 0 ? std::min(config_.prefill_chunk, context()) : default_pass_rows();
+    std::int64_t rows =
+        config_.prefill_chunk > 0 ? std::min(config_.prefill_chunk, shape.context) : default_pass_rows();
     if (config_.capture_attention) {
-        const std::int64_t row_bytes = shape.layers * shape.heads * context() * 4;
+        const std::int64_t row_bytes = shape.layers * shape.heads * shape.context * 4;
         rows = std::min({rows, kMostCaptureRows, std::max<std::int64_t>(kCaptureBytes / row_bytes, 1)});
     }
     if (config_.all_logits)
@@ -85,6 +92,7 @@ Result<PassResult> SessionBase::feed(std::span<const std::int32_t> tokens, std::
     result.rows = static_cast<std::int32_t>(rows);
     DS_RETURN_IF_ERROR(compute(tokens, stop, result));
     DS_RETURN_IF_ERROR(check_finite(result));
+    DS_RETURN_IF_ERROR(settle());
     strategy_->commit(plan_);
     tokens_.insert(tokens_.end(), tokens.begin(), tokens.end());
     fill_result(rows, result);
@@ -115,8 +123,8 @@ void SessionBase::fill_result(std::int64_t rows, PassResult& result) const {
     if (config_.all_logits) result.all_logits = runner_.logits();
     result.attention = runner_.attention();
     result.attention_stride = runner_.attention_stride();
-    result.entry_positions = plan_.entries.positions;
     result.row_entries = plan_.row_entries;
+    result.seen_positions = runner_.seen_positions();
     result.micros = runner_.micros();
     result.ops = runner_.ops();
     result.warm_up = runner_.warm_up();
@@ -126,9 +134,9 @@ void SessionBase::fill_result(std::int64_t rows, PassResult& result) const {
         result.kv.rows_written = rows;
         result.kv.rows_read = plan_.row_entries.back();
     }
-    const StepShape shape = step_shape(rows);
+    result.shape = step_shape(rows);
     for (const auto& op : model_->program.ops) {
-        const OpCost cost = op_cost(op, shape);
+        const OpCost cost = op_cost(op, result.shape);
         result.flops += cost.flops;
         result.bytes += cost.bytes;
     }

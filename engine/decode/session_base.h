@@ -18,7 +18,7 @@ public:
     Status truncate(std::int64_t tokens) final;
     Status reset() final;
     std::span<const std::int32_t> tokens() const final { return tokens_; }
-    std::int64_t context() const final { return model_->model->config.context; }
+    std::int64_t context() const final;
     const LoadedModel& model() const final { return *model_; }
     const SessionConfig& config() const final { return config_; }
     void set_capture(bool capture) final { config_.capture_attention = capture; }
@@ -32,6 +32,8 @@ protected:
 
     // Runs the pass of plan_ over `tokens` and fills k_rms and v_rms. What it leaves behind after an error is scratch.
     virtual Status compute(std::span<const std::int32_t> tokens, std::stop_token stop, PassResult& result) = 0;
+    // The pass is good: its rows take their places. From here on nothing can be refused.
+    virtual Status settle() { return {}; }
     virtual std::int64_t default_pass_rows() const = 0;
     virtual StepShape step_shape(std::int64_t new_tokens) const = 0;  // of plan_, for FLOPs and bytes
     virtual void begin_step() {}

@@ -218,6 +218,7 @@ private:
             if (!pass.ok()) return pass.error();
             timed.add(*pass);
             last_ops_ = pass->ops;
+            last_shape_ = pass->shape;
             first += rows;
         }
         return {};
@@ -270,10 +271,7 @@ private:
     // Sums over the layers, in the order in which the stages first appear.
     void add_profile(const Lane& lane, std::int64_t length) {
         const auto names = lane.session->stage_names();
-        const ModelConfig& config = parts_.run.config;
-        const StepShape shape = lane.has_cache ? causal_shape(config, length - 1, 1, lane.kv, true)
-                                               : causal_shape(config, 0, length, {}, false);
-        const auto costs = parts_.stage_costs ? parts_.stage_costs(shape) : std::vector<Cost>();
+        const auto costs = parts_.stage_costs ? parts_.stage_costs(last_shape_) : std::vector<Cost>();
         std::map<std::string, std::size_t> places;
         for (const OpRecord& op : last_ops_) {
             const auto stage = static_cast<std::size_t>(op.stage);
@@ -327,6 +325,7 @@ private:
     std::vector<std::int64_t> lengths_;
     std::vector<Lane> lanes_;
     std::vector<OpRecord> last_ops_;
+    StepShape last_shape_;
     SweepResult result_;
     std::optional<Error> first_error_;
     std::int64_t done_ = 0, total_ = 0;

@@ -121,6 +121,7 @@ private:
         OpDesc& attention = add(OpId::Attention, OpKind::Attention, layer, q_, attended_);
         set_heads(attention, c_.heads);
         attention.scale = static_cast<float>(1.0 / std::sqrt(static_cast<double>(c_.head_dim)));
+        if (c_.family == Family::Llama) attention.rope = {c_.rope_theta, attention.head_dim};
         linear(OpId::OutputProjection, layer, attended_, projected_, w.output, w.output_bias);
         residual(OpId::AttentionResidual, layer);
     }

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 
 #include "kernels/api/element_type.h"
 
@@ -11,13 +12,20 @@ namespace decodescope {
 
 // Element (head h, slot s, i) lies at data + page(s) * page_stride + h * head_stride + (s mod page) * row_stride + i,
 // strides in elements. Contiguous storage is one page: [kv_heads, capacity, head_dim].
+// Rows of a pass that must not overwrite what the same pass still reads lie beside it, in a staging buffer: element
+// (head h, slot s, i) with s >= EntryTable::staged_first at staged + h * staged_head_stride + (s - staged_first) *
+// row_stride + i.
 struct KvSide {
     std::byte* data = nullptr;
     ElementType type = ElementType::F32;
     std::int64_t page_stride = 0;
     std::int64_t head_stride = 0;
     std::int64_t row_stride = 0;
+    std::byte* staged = nullptr;           // null: nothing is staged; alignment of the type
+    std::int64_t staged_head_stride = 0;
 };
+
+constexpr std::int64_t kNothingStaged = std::numeric_limits<std::int64_t>::max();
 
 // Entries 0 .. count-1 are what may be read. Entry e lies in slot e when `pages` is null, else in slot
 // (pages[e >> log2_page] << log2_page) + (e mod page). `positions` null means entry e holds token position e.
@@ -28,6 +36,7 @@ struct EntryTable {
     const std::int32_t* positions = nullptr;   // [count]
     // [new rows]: the entry each new row is stored in; null: the last ones, in order.
     const std::int32_t* store_entries = nullptr;
+    std::int64_t staged_first = kNothingStaged;  // slots from this one on lie in the staging buffer
 };
 
 struct KvView {
@@ -39,10 +48,14 @@ struct KvView {
 
 // Row r sees entry e when position(e) <= position and (position(e) >= window_first or position(e) < sink_end).
 // Full causal attention: window_first = 0.
+// Entries below sink_end are scored with the query turned back by sink_shift positions, as if that many tokens between
+// the sinks and the window had never been: rotary embeddings see differences of positions only, so turning the query
+// is turning all those keys. Needs RopeDesc in the attention operation; 0 = the query as it is.
 struct RowVisibility {
     std::int32_t position = 0;
     std::int32_t window_first = 0;
     std::int32_t sink_end = 0;
+    std::int32_t sink_shift = 0;
 };
 
 inline bool visible(const RowVisibility& row, std::int32_t entry_position) {
@@ -59,8 +72,14 @@ inline std::int32_t entry_position(const EntryTable& table, std::int32_t entry) 
     return table.positions == nullptr ? entry : table.positions[entry];
 }
 
-// Offset in elements of (head, slot) within a side.
+// Offset in elements of (head, slot) from the side's data; staged slots count from there as well.
 inline std::int64_t side_offset(const KvSide& side, const EntryTable& table, std::int64_t head, std::int64_t slot) {
+    if (slot >= table.staged_first) {
+        const auto apart = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(side.staged) -
+                                                     reinterpret_cast<std::uintptr_t>(side.data));
+        return apart / static_cast<std::int64_t>(element_bytes(side.type)) + head * side.staged_head_stride +
+               (slot - table.staged_first) * side.row_stride;
+    }
     const std::int64_t page = table.pages == nullptr ? 0 : slot >> table.log2_page;
     const std::int64_t within = table.pages == nullptr ? slot : slot & ((std::int64_t{1} << table.log2_page) - 1);
     return page * side.page_stride + head * side.head_stride + within * side.row_stride;

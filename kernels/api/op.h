@@ -36,7 +36,7 @@ enum class OpKind : std::uint8_t {
     Linear,      // out[r, o] = sum_i in0[r, i] * weight[o, i] (+ bias[o])
     Rope,        // out = in0 rotated by position, pairs (i, i + head_dim / 2), in place allowed
     CacheStore,  // in0 = K, in1 = V -> the layer's KvView
-    Attention,   // in0 = Q, the layer's KvView -> out [rows, heads * head_dim]
+    Attention,   // in0 = Q, the layer's KvView -> out [rows, heads * head_dim]; `rope` for RowVisibility::sink_shift
     SwiGlu,      // out = silu(in0) * in1
     GeluTanh,    // out = 0.5 x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3)))
     Residual,    // out = in0 + in1

@@ -37,10 +37,13 @@ inline Status check_op_heads(const OpDesc& op, const StepProgram& program) {
     const bool has_heads = op.kind == OpKind::Attention || op.kind == OpKind::Rope || op.kind == OpKind::CacheStore;
     if (!has_heads) return {};
     if (op.head_dim <= 0 || op.kv_heads < 0 || op.heads < 0) return bad_step(op_text(op) + " has no head size.");
-    if (op.kind == OpKind::Rope) {
+    const bool rotates = op.kind == OpKind::Rope || (op.kind == OpKind::Attention && op.rope.rotary_dim != 0);
+    if (rotates) {
         if (op.rope.rotary_dim <= 0 || op.rope.rotary_dim > op.head_dim || op.rope.rotary_dim % 2 != 0)
             return bad_step(op_text(op) + " rotates " + std::to_string(op.rope.rotary_dim) + " of " +
                             std::to_string(op.head_dim) + " dimensions; an even number up to the head size is needed.");
+    }
+    if (op.kind == OpKind::Rope) {
         if (op.in_width % op.head_dim != 0 || op.in_width != op.out_width)
             return bad_step(op_text(op) + " has width " + std::to_string(op.in_width) +
                             ", not a multiple of the head size.");
@@ -246,9 +249,24 @@ inline Status check_view(const KvView& view, const OpDesc& op, std::int32_t new_
                         " was given to " + op_text(op) + ", which has " + std::to_string(op.kv_heads) + " of " +
                         std::to_string(op.head_dim) + ".");
     if (view.k.data == nullptr || view.v.data == nullptr) return bad_step("A cache has no storage.");
+    if (view.table.staged_first != kNothingStaged && (view.k.staged == nullptr || view.v.staged == nullptr))
+        return bad_step("A cache has no staging buffer.");
     if (view.k.type == ElementType::I8 || view.v.type == ElementType::I8)
         return make_error(ErrorKind::Unsupported, "A cache stored as int8 cannot be read by this backend.");
     return check_table(view.table, new_rows);
+}
+
+inline Status check_sink_shifts(const OpDesc& op, const StepInputs& inputs) {
+    for (const RowVisibility& row : inputs.visibility) {
+        if (row.sink_shift == 0) continue;
+        if (row.sink_shift < 0)
+            return bad_step("A query cannot be turned back by " + std::to_string(row.sink_shift) + " positions.");
+        if (op.rope.rotary_dim == 0)
+            return make_error(ErrorKind::Unsupported, "The query of " + op_text(op) + " cannot be turned back by " +
+                                                          std::to_string(row.sink_shift) +
+                                                          " positions: it has no rotary embedding.");
+    }
+    return {};
 }
 
 inline Status check_sequences(const StepProgram& program, const StepInputs& inputs) {
@@ -268,6 +286,7 @@ inline Status check_sequences(const StepProgram& program, const StepInputs& inpu
                         " rows.");
     for (const OpDesc& op : program.ops) {
         if (op.kind != OpKind::Attention && op.kind != OpKind::CacheStore) continue;
+        if (op.kind == OpKind::Attention) DS_RETURN_IF_ERROR(check_sink_shifts(op, inputs));
         for (const SequenceRows& sequence : inputs.sequences)
             DS_RETURN_IF_ERROR(check_view(sequence.views[static_cast<std::size_t>(op.layer)], op, sequence.row_count));
     }

@@ -24,7 +24,8 @@ struct BlockLayout {
     std::int64_t stored() const { return padded(kBlockEntries * head_dim); }   // converted keys or values
     std::int64_t scores() const { return padded(stacked * entries); }
     std::int64_t list() const { return padded(entries); }                      // entries; their positions
-    std::int64_t floats() const { return 2 * vectors() + stored() + scores() + 2 * list(); }
+    std::int64_t turned() const { return padded(head_dim); }                   // a query turned back
+    std::int64_t floats() const { return 2 * vectors() + stored() + scores() + 2 * list() + turned(); }
 };
 
 class Block {
@@ -40,6 +41,7 @@ public:
         scores_ = stored_ + layout.stored();
         list_ = reinterpret_cast<std::int32_t*>(scores_ + layout.scores());
         positions_ = list_ + layout.list();
+        turned_ = reinterpret_cast<float*>(positions_ + layout.list());
     }
 
     void run() {
@@ -71,6 +73,7 @@ private:
             first_high = std::max(first_high, row.window_first);
             sink_low = std::min(sink_low, row.sink_end);
             sink_high = std::max(sink_high, row.sink_end);
+            turns_ = turns_ || row.sink_shift != 0;
         }
         const RowVisibility all{low, first_high, sink_low}, any{high, first_low, sink_high};
         count_ = 0;
@@ -114,8 +117,26 @@ private:
                 cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, static_cast<int>(stacked_),
                             static_cast<int>(end - j), d, 1.0f, queries_, d, stored_, d, 0.0f, scores_ + j,
                             static_cast<int>(count_));
+            if (turns_) score_sinks(j, end);
         }
         return true;
+    }
+
+    // The scores of the sinks among list entries `begin` .. `end` - 1 again, with the queries turned back.
+    void score_sinks(std::int64_t begin, std::int64_t end) {
+        const std::int64_t d = op_.head_dim;
+        for (std::int64_t m = 0; m < stacked_; ++m) {
+            const RowVisibility& row = visibility(m);
+            if (row.sink_shift == 0) continue;
+            context_.rope(op_)->turn_back(queries_ + m * d, row.sink_shift, d, turned_);
+            for (std::int64_t j = begin; j < end; ++j) {
+                if (positions_[j] >= row.sink_end) continue;
+                KvRows key;
+                key.base = reinterpret_cast<const std::byte*>(stored_ + (j - begin) * d);
+                context_.kernels.scores[static_cast<std::size_t>(ElementType::F32)](turned_, d, key, 1, 1.0f,
+                                                                                    score_line(m) + j);
+            }
+        }
     }
 
     // Scores become exp(score - largest), 0 where not seen; remembers the sum.
@@ -179,9 +200,10 @@ private:
     const OpDesc& op_;
     const KvView& view_;
     std::int64_t kv_head_, first_row_, rows_, group_, stacked_;
-    float *queries_, *sums_, *stored_, *scores_;
+    float *queries_, *sums_, *stored_, *scores_, *turned_;
     std::int32_t *list_, *positions_;
     std::int64_t count_ = 0, common_ = 0;  // entries in the list; of them, seen by every row
+    bool turns_ = false;                   // some row turns its query back for the sinks
 };
 
 }  // namespace

@@ -74,14 +74,16 @@ KvRows seen_rows(const KvSide& side, const EntryTable& table, std::int64_t head,
                  std::int64_t* offsets) {
     const auto bytes = static_cast<std::int64_t>(element_bytes(side.type));
     KvRows rows;
-    rows.base = side.data + head * side.head_stride * bytes;
-    if (table.pages == nullptr && seen.list == nullptr) {
-        rows.base += seen.first * side.row_stride * bytes;
+    const bool neighbours = table.pages == nullptr && seen.list == nullptr &&
+                            static_cast<std::int64_t>(seen.first) + seen.count <= table.staged_first;
+    if (neighbours) {
+        rows.base = side.data + (head * side.head_stride + seen.first * side.row_stride) * bytes;
         rows.stride = side.row_stride * bytes;
         return rows;
     }
+    rows.base = side.data;
     for (std::int32_t i = 0; i < seen.count; ++i)
-        offsets[i] = side_offset(side, table, 0, entry_slot(table, seen.entry(i))) * bytes;
+        offsets[i] = side_offset(side, table, head, entry_slot(table, seen.entry(i))) * bytes;
     rows.offsets = offsets;
     return rows;
 }
@@ -105,14 +107,29 @@ struct RangeScratch {
     std::int64_t* v_offsets;
     std::int32_t* list;
     float* scores;
+    float* turned;            // [head_dim]
 
     explicit RangeScratch(float* floats)
         : k_offsets(reinterpret_cast<std::int64_t*>(floats)),
           v_offsets(k_offsets + kRangeEntries),
           list(reinterpret_cast<std::int32_t*>(v_offsets + kRangeEntries)),
-          scores(reinterpret_cast<float*>(list + kRangeEntries)) {}
-    static constexpr std::int64_t floats() { return 6 * kRangeEntries; }
+          scores(reinterpret_cast<float*>(list + kRangeEntries)),
+          turned(scores + kRangeEntries) {}
+    static std::int64_t floats(const OpDesc& op) { return 6 * kRangeEntries + op.head_dim; }
 };
+
+// The scores of the sinks again, with the query turned back.
+void score_sinks(const StepContext& context, const OpDesc& op, const KvView& view, const RowVisibility& row,
+                 const float* q, const KvRows& keys, const Seen& seen, const RangeScratch& scratch) {
+    context.rope(op)->turn_back(q, row.sink_shift, op.head_dim, scratch.turned);
+    const auto scores = context.kernels.scores[static_cast<std::size_t>(view.k.type)];
+    for (std::int32_t i = 0; i < seen.count; ++i) {
+        if (entry_position(view.table, seen.entry(i)) >= row.sink_end) continue;
+        KvRows key;
+        key.base = keys.base + (keys.offsets != nullptr ? keys.offsets[i] : i * keys.stride);
+        scores(scratch.turned, op.head_dim, key, 1, op.scale, scratch.scores + i);
+    }
+}
 
 void run_range(const StepContext& context, const OpDesc& op, const KvView& view, std::int64_t row, std::int64_t kv_head,
                std::int64_t range, std::int64_t ranges, float* floats) {
@@ -120,8 +137,8 @@ void run_range(const StepContext& context, const OpDesc& op, const KvView& view,
     const EntryTable& table = view.table;
     const auto begin = static_cast<std::int32_t>(range * kRangeEntries);
     const auto end = static_cast<std::int32_t>(std::min<std::int64_t>(begin + kRangeEntries, table.count));
-    const Seen seen =
-        find_seen(table, context.inputs.visibility[static_cast<std::size_t>(row)], begin, end, scratch.list);
+    const RowVisibility& sees = context.inputs.visibility[static_cast<std::size_t>(row)];
+    const Seen seen = find_seen(table, sees, begin, end, scratch.list);
     const KvRows keys = seen_rows(view.k, table, kv_head, seen, scratch.k_offsets);
     const KvRows values = seen_rows(view.v, table, kv_head, seen, scratch.v_offsets);
     const std::int64_t line_end = range + 1 == ranges ? context.inputs.attention_stride : end;
@@ -130,6 +147,7 @@ void run_range(const StepContext& context, const OpDesc& op, const KvView& view,
         const float* q = context.row(op.in0, row) + head * op.head_dim;
         context.kernels.scores[static_cast<std::size_t>(view.k.type)](q, op.head_dim, keys, seen.count, op.scale,
                                                                       scratch.scores);
+        if (sees.sink_shift != 0) score_sinks(context, op, view, sees, q, keys, seen, scratch);
         const SoftmaxPart part = context.kernels.softmax_part(scratch.scores, seen.count);
         const auto mix = context.kernels.mix[static_cast<std::size_t>(view.v.type)];
         float* line = capture_line(context.inputs, op, row, head);
@@ -190,7 +208,7 @@ AttentionNeeds attention_needs(const OpDesc& op, const StepInputs& inputs) {
     for (const SequenceRows& sequence : inputs.sequences) {
         const KvView& view = sequence.views[static_cast<std::size_t>(op.layer)];
         if (is_few(sequence)) {
-            needs.scratch_floats = std::max(needs.scratch_floats, RangeScratch::floats());
+            needs.scratch_floats = std::max(needs.scratch_floats, RangeScratch::floats(op));
             if (ranges_of(view) > 1) few_rows_end = sequence.first_row + sequence.row_count;
         } else {
             needs.scratch_floats = std::max(needs.scratch_floats, attention_block_floats(op, view.table.count));

@@ -156,7 +156,8 @@ Status CpuBackend::grow(BufferPtr& buffer, std::int64_t floats) {
 void CpuBackend::add_rope_tables(CpuStep& step) {
     for (const OpDesc& op : step.program_.ops) {
         std::shared_ptr<RopeTable> found;
-        if (op.kind == OpKind::Rope) {
+        // Attention turns queries back where sinks are rebased, see RowVisibility::sink_shift.
+        if (op.kind == OpKind::Rope || (op.kind == OpKind::Attention && op.rope.rotary_dim > 0)) {
             for (const auto& weak : rope_tables_)
                 if (auto table = weak.lock(); table != nullptr && table->serves(op.rope)) found = table;
             if (found == nullptr) {
@@ -191,8 +192,9 @@ Result<std::unique_ptr<CompiledStep>> CpuBackend::compile(const StepProgram& pro
 
 // What depends on the step's positions and entries: tables and scratch grow before any thread starts.
 Status CpuBackend::prepare(CpuStep& step, const StepInputs& inputs) {
-    const std::int64_t positions =
-        *std::max_element(inputs.positions.begin(), inputs.positions.end()) + std::int64_t{1};
+    std::int64_t positions = *std::max_element(inputs.positions.begin(), inputs.positions.end()) + std::int64_t{1};
+    for (const RowVisibility& row : inputs.visibility)
+        positions = std::max(positions, row.sink_shift + std::int64_t{1});
     for (const auto& table : step.rope_tables_) DS_RETURN_IF_ERROR(table->ensure(positions));
     std::int64_t scratch = step.scratch_floats_, partials = 0;
     for (const OpDesc& op : step.program_.ops) {

@@ -33,7 +33,7 @@ public:
     StepLimits limits_;
     bool profile_ = false;
     std::shared_ptr<const HostWeights> weights_;
-    std::vector<std::shared_ptr<RopeTable>> op_ropes_;     // [ops], null where not a rotation
+    std::vector<std::shared_ptr<RopeTable>> op_ropes_;     // [ops], null where nothing is rotated
     std::vector<std::shared_ptr<RopeTable>> rope_tables_;  // the distinct ones
     BufferPtr values_;               // activations
     BufferPtr scratch_;              // [threads, scratch_floats_]
@@ -89,6 +89,9 @@ struct StepContext {
     const HostTensor& weight(const OpDesc& op) const { return step.weights_->tensor(op.weight); }
     const float* bias(const OpDesc& op) const {
         return op.bias == kNone ? nullptr : step.weights_->tensor(op.bias).floats();
+    }
+    const RopeTable* rope(const OpDesc& op) const {
+        return step.op_ropes_[static_cast<std::size_t>(&op - step.program_.ops.data())].get();
     }
     float* scratch(int thread) const {
         return reinterpret_cast<float*>(step.scratch_->data()) + thread * step.scratch_floats_;

@@ -35,4 +35,15 @@ Status RopeTable::ensure(std::int64_t positions) {
     return {};
 }
 
+void RopeTable::turn_back(const float* x, std::int32_t positions, std::int64_t head_dim, float* out) const {
+    const float* cosine = cosines(positions);
+    const float* sine = sines(positions);
+    for (std::int64_t i = 0; i < half(); ++i) {
+        const float a = x[i], b = x[i + half()];
+        out[i] = a * cosine[i] + b * sine[i];
+        out[i + half()] = b * cosine[i] - a * sine[i];
+    }
+    std::copy(x + rope_.rotary_dim, x + head_dim, out + rope_.rotary_dim);
+}
+
 }  // namespace decodescope

@@ -16,6 +16,9 @@ public:
     // Makes positions 0 .. positions - 1 available; grows to the next power of two.
     Status ensure(std::int64_t positions);
 
+    // A head turned back by `positions`: what rotating it at a position that much smaller would have given.
+    void turn_back(const float* x, std::int32_t positions, std::int64_t head_dim, float* out) const;
+
     const float* cosines(std::int64_t position) const { return row(position); }           // [rotary_dim / 2]
     const float* sines(std::int64_t position) const { return row(position) + half(); }
     std::int64_t half() const { return rope_.rotary_dim / 2; }

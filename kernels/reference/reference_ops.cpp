@@ -99,15 +99,17 @@ void store_row(std::span<const float> k, std::span<const float> v, const KvView&
 
 namespace {
 
-// One head of one row. Scores of the entries in `seen` become their weights.
-void attend_head(std::span<const float> q, double scale, const KvView& view, std::int64_t kv_head,
-                 const std::vector<std::int32_t>& seen, std::vector<double>& weights, std::span<float> out) {
+// One head of one row. Scores of the entries in `seen` become their weights. `sink_q` reads those below sink_end.
+void attend_head(std::span<const float> q, std::span<const float> sink_q, std::int32_t sink_end, double scale,
+                 const KvView& view, std::int64_t kv_head, const std::vector<std::int32_t>& seen,
+                 std::vector<double>& weights, std::span<float> out) {
     double highest = -HUGE_VAL;
     for (std::size_t j = 0; j < seen.size(); ++j) {
         const std::int64_t offset = side_offset(view.k, view.table, kv_head, entry_slot(view.table, seen[j]));
+        const std::span<const float> reader = entry_position(view.table, seen[j]) < sink_end ? sink_q : q;
         double score = 0.0;
         for (std::size_t i = 0; i < q.size(); ++i)
-            score += static_cast<double>(q[i]) *
+            score += static_cast<double>(reader[i]) *
                      static_cast<double>(load_element(view.k.data, view.k.type, offset + static_cast<std::int64_t>(i)));
         weights[j] = score * scale;
         highest = std::max(highest, weights[j]);
@@ -136,12 +138,15 @@ void attend(std::span<const float> q, const OpDesc& op, const KvView& view, cons
     for (std::int32_t entry = 0; entry < view.table.count; ++entry)
         if (visible(row, entry_position(view.table, entry))) seen.push_back(entry);
     std::vector<double> head_weights(seen.size());
+    std::vector<float> turned(q.begin(), q.end());
+    if (row.sink_shift != 0) rope(q, op, -row.sink_shift, turned);
+    const std::span<const float> sink_q(turned);
     const auto head_dim = static_cast<std::size_t>(op.head_dim);
     const int group = op.heads / op.kv_heads;
     for (int head = 0; head < op.heads; ++head) {
         const std::size_t first = static_cast<std::size_t>(head) * head_dim;
-        attend_head(q.subspan(first, head_dim), op.scale, view, head / group, seen, head_weights,
-                    out.subspan(first, head_dim));
+        attend_head(q.subspan(first, head_dim), sink_q.subspan(first, head_dim), row.sink_end, op.scale, view,
+                    head / group, seen, head_weights, out.subspan(first, head_dim));
         if (weights == nullptr) continue;
         float* line = weights + head * weights_stride;
         std::fill(line, line + weights_stride, 0.0f);

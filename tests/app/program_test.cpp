@@ -155,6 +155,50 @@ TEST_F(Program, PrefillOnlyAndTraceAtEveryChunkSize) {
     EXPECT_EQ(lines, 9);  // prompt + n - 1
 }
 
+// SW-01 on the command line: the ring holds exactly its window, and its trace is the same at every chunk size.
+TEST_F(Program, WindowsKeepWhatTheySay) {
+    const long long per_token = run_json("info bundled --json")["kv_bytes_per_token"]["f32"].get<long long>();
+    const std::string prompt = "generate --tokens 5,6,7,8,9,10,11,12,13,14,15 -n 4 --ignore-eos --json --cache ";
+    for (const char* cache :
+         {"ring:window=6", "sinks:sinks=2,window=4", "sinks:sinks=2,window=4,positions=rebased"}) {
+        SCOPED_TRACE(cache);
+        const fs::path a = folder_ / "a.jsonl", b = folder_ / "b.jsonl";
+        const Json j = run_json(prompt + cache + " --chunk 1 --trace " + a.string());
+        EXPECT_EQ(run_json(prompt + cache + " --chunk 8 --trace " + b.string())["tokens"], j["tokens"]);
+        EXPECT_EQ(j["cache"], cache);
+        EXPECT_EQ(j["kv_bytes_peak"], 6 * per_token);
+        EXPECT_EQ(j["kv_bytes_copied"], 0);
+        for (int i = 0; i < 4; ++i) {
+            const Json& step = j["steps"][static_cast<std::size_t>(i)];
+            EXPECT_EQ(step["tokens_seen"], 11 + i);
+            EXPECT_EQ(step["tokens_stored"], 6);
+            EXPECT_EQ(step["kv_bytes_used"], 6 * per_token);
+            EXPECT_EQ(step["kv_bytes_reserved"], 6 * per_token);
+            EXPECT_EQ(step["evicted"].size(), i == 0 ? 5u : 1u);
+        }
+        std::ifstream first(a), second(b);
+        int lines = 0;
+        for (std::string x, y; std::getline(first, x) && std::getline(second, y); ++lines) {
+            const Json p = Json::parse(x), q = Json::parse(y);
+            EXPECT_EQ(p["entry_positions"], q["entry_positions"]);
+            EXPECT_EQ(p["entry_positions"][0].size(), static_cast<std::size_t>(std::min(lines + 1, 6)));
+            EXPECT_EQ(p["entry_positions"][0].back(), lines);
+            const Json &row = p["attention"][0][0], &other = q["attention"][0][0];
+            ASSERT_EQ(row.size(), p["entry_positions"][0].size());
+            ASSERT_EQ(row.size(), other.size());
+            for (std::size_t e = 0; e < row.size(); ++e)
+                EXPECT_NEAR(row[e].get<double>(), other[e].get<double>(), 1e-5) << lines << " " << e;
+        }
+        EXPECT_EQ(lines, 14);
+    }
+    // Decidable from the arguments: 2. Only with the model: 1.
+    EXPECT_EQ(run("generate --tokens 5 -n 1 --cache ring:window=0").code, 2);
+    const Outcome wide = run("generate --tokens 5 -n 1 --cache sinks:sinks=4,window=1000000");
+    EXPECT_EQ(wide.code, 1);
+    EXPECT_NE(wide.last_error_line().find("1000004 tokens, more than the model's context"), std::string::npos)
+        << wide.err;
+}
+
 TEST_F(Program, SameSeedSameRun) {
     const std::string line =
         "generate --tokens 5,6,7 -n 12 --ignore-eos --temperature 0.9 --top-p 0.95 --seed 11 --threads 2 --json";

@@ -32,6 +32,8 @@ struct AttentionCase {
     int extra_stride = 0;
     float q = 0.0f, cached = 0.0f;  // 0: random
     bool sees_nothing = false;
+    int staged = 0;       // last entries that lie in the staging buffer
+    int sink_shift = 0;   // of the first row; the others take turns
     double tolerance = 5e-6;
 
     std::string name() const {
@@ -41,6 +43,8 @@ struct AttentionCase {
                            layout_name(layout);
         if (ring) text += ", ring";
         if (window > 0) text += ", window " + std::to_string(window) + " sinks " + std::to_string(sinks);
+        if (staged > 0) text += ", " + std::to_string(staged) + " staged";
+        if (sink_shift > 0) text += ", sinks shifted by " + std::to_string(sink_shift);
         if (capture) text += ", captured";
         return text;
     }
@@ -56,7 +60,8 @@ void place_rows(Scenario& s, const AttentionCase& c) {
         s.rows.positions[static_cast<std::size_t>(r)] = position;
         const int first = c.window > 0 ? position - c.window + 1 : 0;
         s.rows.visibility[static_cast<std::size_t>(r)] = {c.sees_nothing ? -1 : position, first,
-                                                          c.sinks > 0 ? base + c.sinks : 0};
+                                                          c.sinks > 0 ? base + c.sinks : 0,
+                                                          c.sink_shift > 0 && r % 3 != 2 ? c.sink_shift + r : 0};
     }
 }
 
@@ -75,11 +80,14 @@ Scenario attention_scenario(const AttentionCase& c) {
     op.kv_heads = c.kv_heads;
     op.head_dim = c.head_dim;
     op.scale = 1.0f / std::sqrt(static_cast<float>(c.head_dim));
+    if (c.sink_shift > 0) op.rope = {10000.0f, c.head_dim - (c.rows % 2 == 0 ? 4 : 0)};
     finish_scenario(s, c.rows, out, width);
     s.has_cache = s.written = true;
     s.entries = c.entries;
     s.cached_value = c.cached;
-    s.cache = {1, c.kv_heads, c.head_dim, c.entries + 37, c.k_type, c.v_type, c.layout, 4, 3};
+    s.cache = {1, c.kv_heads, c.head_dim, c.entries + 37, c.k_type, c.v_type, c.layout, c.staged > 0 ? 0 : 4, 3};
+    s.cache.staged_rows = c.staged;
+    s.cache.staged_entry = c.entries - c.staged;
     s.capture = c.capture;
     s.attention_stride = c.extra_stride > 0 ? c.entries + c.extra_stride : 0;
     s.tolerance = c.tolerance;
@@ -162,6 +170,43 @@ Group visibility_group() {
     return group;
 }
 
+// Some of the entries in the staging buffer, whole tables of them, and a boundary inside a run of neighbours.
+Group staged_group() {
+    Group group{"attention, staged rows", {}};
+    for (const int rows : {1, 3, 17, 40})
+        for (const int entries : {40, 131, 700})
+            for (const int staged : {1, rows, entries / 2, entries})
+                for (const bool ring : {false, true}) {
+                    AttentionCase c;
+                    c.rows = rows, c.entries = entries, c.ring = ring, c.staged = staged;
+                    c.window = ring ? 25 : 0, c.sinks = ring ? 4 : 0;
+                    c.heads = 6, c.kv_heads = 3, c.head_dim = 20;
+                    c.k_type = kTypes[(rows + staged) % 3], c.v_type = kTypes[(entries + staged) % 3];
+                    c.layout = static_cast<Layout>((rows + entries + staged + (ring ? 1 : 0)) % 4);
+                    c.capture = staged != 1;
+                    add(group, c);
+                }
+    return group;
+}
+
+Group sink_shift_group() {
+    Group group{"attention, rebased sinks", {}};
+    for (const int rows : {1, 2, 3, 17, 40})
+        for (const int entries : {40, 131, 700})
+            for (const int shift : {1, 7, 5000})
+                for (const bool ring : {false, true}) {
+                    AttentionCase c;
+                    c.rows = rows, c.entries = entries, c.ring = ring, c.window = 25, c.sinks = 5, c.sink_shift = shift;
+                    c.heads = 8, c.kv_heads = 2, c.head_dim = 16;
+                    c.k_type = kTypes[(rows + shift) % 3], c.v_type = kTypes[entries % 3];
+                    c.layout = static_cast<Layout>((entries + shift) % 4);
+                    c.staged = ring ? rows : 0;
+                    c.capture = shift != 7;
+                    add(group, c);
+                }
+    return group;
+}
+
 // q . k = 128 * 256 * 256 does not fit into f16; scores and sums must be f32.
 Group range_group() {
     Group group{"attention, large scores", {}};
@@ -175,7 +220,8 @@ Group range_group() {
     return group;
 }
 
-Scenario store_scenario(int rows, int entries, ElementType k_type, ElementType v_type, Layout layout, bool scattered) {
+Scenario store_scenario(int rows, int entries, ElementType k_type, ElementType v_type, Layout layout, bool scattered,
+                        int staged = 0) {
     Scenario s(static_cast<std::uint64_t>(rows * 7 + entries));
     const int kv_heads = 3, head_dim = 20, width = kv_heads * head_dim;
     const int k = s.builder.value("k", width), v = s.builder.value("v", width);
@@ -189,7 +235,9 @@ Scenario store_scenario(int rows, int entries, ElementType k_type, ElementType v
     finish_scenario(s, rows, k, width);
     s.has_cache = true;
     s.entries = entries;
-    s.cache = {1, kv_heads, head_dim, entries + 21, k_type, v_type, layout, 4, 5};
+    s.cache = {1, kv_heads, head_dim, entries + 21, k_type, v_type, layout, staged > 0 ? 0 : 4, 5};
+    s.cache.staged_rows = staged;
+    s.cache.staged_entry = entries - staged;
     for (int r = 0; scattered && r < rows; ++r) s.store_entries.push_back((r * 7 + 3) % entries);
     s.tolerance = 0.0;
     return s;
@@ -206,6 +254,11 @@ Group store_group() {
                                               " " + layout_name(layout) + (scattered ? " scattered" : ""),
                                           [=] { return store_scenario(rows, 29, k_type, v_type, layout, scattered); }});
                 }
+    for (const Layout layout : {Layout::Contiguous, Layout::TokenMajor, Layout::Slab, Layout::Paged})
+        for (const int staged : {3, 5, 17})
+            group.rows.push_back({std::string(layout_name(layout)) + " " + std::to_string(staged) + " staged", [=] {
+                return store_scenario(5, 29, ElementType::F16, ElementType::F32, layout, staged == 17, staged);
+            }});
     group.rows.push_back({"one row", [] {
         return store_scenario(1, 17, ElementType::F16, ElementType::F16, Layout::Paged, false);
     }});
@@ -215,7 +268,8 @@ Group store_group() {
 }  // namespace
 
 std::vector<Group> attention_groups() {
-    return {store_group(), entries_group(), rows_group(), visibility_group(), range_group()};
+    return {store_group(),  entries_group(),    rows_group(), visibility_group(),
+            staged_group(), sink_shift_group(), range_group()};
 }
 
 }  // namespace decodescope::conformance

@@ -51,11 +51,21 @@ std::int64_t TestCache::side_elements() const {
     return 0;
 }
 
+std::int64_t TestCache::staged_elements() const {
+    const std::int64_t row = shape_.head_dim + (shape_.layout == Layout::Slab ? 12 : 0);
+    return shape_.kv_heads * shape_.staged_rows * row;
+}
+
+std::int64_t TestCache::staged_first() const {
+    if (shape_.staged_rows == 0) return kNothingStaged;
+    return shape_.layout == Layout::Paged ? pages_of(shape_) : shape_.staged_entry;
+}
+
 std::unique_ptr<TestCache> TestCache::make(Backend& backend, const CacheShape& shape) {
     auto cache = std::make_unique<TestCache>();
     cache->shape_ = shape;
     cache->backend_ = &backend;
-    cache->side_bytes_ = cache->side_elements() * 4 + kGuardBytes;
+    cache->side_bytes_ = (cache->side_elements() + cache->staged_elements()) * 4 + 2 * kGuardBytes;
     const std::int64_t bytes = kGuardBytes + 2 * shape.layers * cache->side_bytes_;
     auto buffer = backend.allocate(static_cast<std::size_t>(bytes), MemoryPurpose::KvCache);
     if (!buffer.ok()) return nullptr;
@@ -67,6 +77,9 @@ std::unique_ptr<TestCache> TestCache::make(Backend& backend, const CacheShape& s
         for (std::int32_t page = 0; page < pages_of(shape); ++page) cache->pages_.push_back(page);
         for (std::size_t i = cache->pages_.size(); i > 1; --i)
             std::swap(cache->pages_[i - 1], cache->pages_[static_cast<std::size_t>(random.below(static_cast<int>(i)))]);
+        for (int i = 0; i < shape.staged_rows; ++i)
+            cache->pages_[static_cast<std::size_t>(shape.staged_entry + i)] =
+                static_cast<std::int32_t>(pages_of(shape)) + i;
     }
     return cache;
 }
@@ -84,6 +97,9 @@ KvSide TestCache::side(int layer, bool value) const {
             side.row_stride = d, side.head_stride = d * page, side.page_stride = d * page * shape_.kv_heads;
             break;
     }
+    if (shape_.staged_rows == 0) return side;
+    side.staged = side.data + side_elements() * 4 + kGuardBytes;
+    side.staged_head_stride = shape_.layout == Layout::TokenMajor ? d : side.row_stride * shape_.staged_rows;
     return side;
 }
 
@@ -101,6 +117,7 @@ std::vector<KvView> TestCache::views(std::int32_t count, const std::int32_t* pos
         view.table.count = count;
         view.table.positions = positions;
         view.table.store_entries = store_entries;
+        view.table.staged_first = staged_first();
         views.push_back(view);
     }
     return views;

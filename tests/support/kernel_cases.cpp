@@ -172,6 +172,7 @@ private:
             desc.kv_heads = s_.kv_heads;
             desc.head_dim = s_.head_dim;
             desc.scale = 1.0f / std::sqrt(static_cast<float>(s_.head_dim));
+            if (!store && s_.llama) desc.rope = {10000.0f, s_.head_dim};
         }
         linear(OpId::OutputProjection, layer, attended_, projected_);
         residual(OpId::AttentionResidual, layer);

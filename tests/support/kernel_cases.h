@@ -69,6 +69,8 @@ struct CacheShape {
     Layout layout = Layout::Contiguous;
     int log2_page = 4;
     std::uint64_t seed = 1;  // of the order of the pages
+    // Entries from staged_entry on, as many as these, lie in a staging buffer; with pages only when a page is one slot.
+    int staged_rows = 0, staged_entry = 0;
 };
 
 // Storage of one sequence on a backend, with guards on both sides of K and V. Everything starts as NaN (all bits set).
@@ -90,6 +92,8 @@ public:
 
 private:
     std::int64_t side_elements() const;
+    std::int64_t staged_elements() const;
+    std::int64_t staged_first() const;  // slot
     std::int64_t offset(int layer, std::int64_t head, std::int32_t entry,
                         bool value) const;  // in bytes from the buffer's start
     KvSide side(int layer, bool value) const;

@@ -112,6 +112,15 @@ private:
         for (double& s : scores) s /= sum;
         return scores;
     }
+    // Rotates the query of row r, and copies of the keys that it sees, by the positions that the row gives them.
+    std::vector<Vector> turn_for_row(std::size_t r, Vector& q, const std::vector<Vector>& k) const {
+        const auto row = static_cast<std::int64_t>(r);
+        rotate(q, options_.position_in_row(row, row));
+        std::vector<Vector> turned = k;
+        for (std::size_t j = 0; j < k.size(); ++j)
+            if (sees(r, j)) rotate(turned[j], options_.position_in_row(row, static_cast<std::int64_t>(j)));
+        return turned;
+    }
     void attend(const LayerWeights& w, std::vector<Vector>& hidden) {
         std::vector<Vector> q, k, v;
         for (std::size_t r = 0; r < hidden.size(); ++r) {
@@ -119,15 +128,18 @@ private:
             q.push_back(linear(x, w.query, w.query_bias, c_.heads * c_.head_dim));
             k.push_back(linear(x, w.key, w.key_bias, c_.kv_heads * c_.head_dim));
             v.push_back(linear(x, w.value, w.value_bias, c_.kv_heads * c_.head_dim));
-            rotate(q.back(), position(r));
-            rotate(k.back(), position(r));
+            if (!options_.position_in_row) rotate(q.back(), position(r));
+            if (!options_.position_in_row) rotate(k.back(), position(r));
         }
         auto& captured = result_.attention.emplace_back(static_cast<std::size_t>(c_.heads));
         for (std::size_t r = 0; r < hidden.size(); ++r) {
+            std::vector<Vector> turned_k;
+            if (options_.position_in_row) turned_k = turn_for_row(r, q[r], k);
+            const std::vector<Vector>& keys = options_.position_in_row ? turned_k : k;
             Vector joined(static_cast<std::size_t>(c_.heads * c_.head_dim), 0.0);
             for (std::int64_t h = 0; h < c_.heads; ++h) {
                 const std::int64_t kv = options_.kv_head_of ? options_.kv_head_of(h) : h / (c_.heads / c_.kv_heads);
-                const Vector weights = weights_of(r, q[r].data() + h * c_.head_dim, k, kv);
+                const Vector weights = weights_of(r, q[r].data() + h * c_.head_dim, keys, kv);
                 for (std::size_t j = 0; j < v.size(); ++j) {
                     for (std::int64_t i = 0; i < c_.head_dim; ++i) {
                         joined[static_cast<std::size_t>(h * c_.head_dim + i)] +=

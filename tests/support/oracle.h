@@ -14,6 +14,9 @@ namespace decodescope {
 struct OracleOptions {
     // Whether row i sees position j; full causal attention when empty.
     std::function<bool(std::int64_t row, std::int64_t position)> visible;
+    // The position that row i gives to token j, itself included, when every row counts anew: keys are then rotated for
+    // each row. The token's own when empty.
+    std::function<std::int64_t(std::int64_t row, std::int64_t position)> position_in_row;
     // Bugs to plant: what a query head reads, and the position that a token is given.
     std::function<std::int64_t(std::int64_t head)> kv_head_of;
     std::function<std::int64_t(std::int64_t index)> position_of;

@@ -14,9 +14,9 @@ using testing::HasSubstr;
 TEST(CacheSpec, KnowsTheStrategiesInMenuOrder) {
     std::vector<std::string> ids;
     for (const auto& descriptor : strategy_catalogue()) ids.push_back(descriptor.id);
-    EXPECT_THAT(ids, testing::ElementsAre("recompute", "growing", "preallocated"));
+    EXPECT_THAT(ids, testing::ElementsAre("recompute", "growing", "preallocated", "ring", "sinks"));
     EXPECT_FALSE(find_strategy("recompute")->has_cache);
-    EXPECT_EQ(find_strategy("ring"), nullptr);
+    EXPECT_EQ(find_strategy("h2o"), nullptr);
 }
 
 TEST(CacheSpec, EveryDescriptorCanBeShownAndMade) {
@@ -62,9 +62,11 @@ void expect_refused(const std::string& text, const std::string& named, const std
 }
 
 TEST(CacheSpec, RefusesByName) {
-    expect_refused("", "\"\"", "recompute, growing and preallocated");
-    expect_refused("ring:window=8", "\"ring\"", "recompute, growing and preallocated");
-    expect_refused("paged:page=16", "\"paged\"", "recompute, growing and preallocated");
+    expect_refused("", "\"\"", "recompute, growing, preallocated, ring and sinks");
+    expect_refused("h2o:budget=8", "\"h2o\"", "recompute, growing, preallocated, ring and sinks");
+    expect_refused("ring:window=0", "\"0\"", "a whole number from 1 to 16777216");
+    expect_refused("sinks:positions=learned", "\"learned\"", "one of absolute and rebased");
+    expect_refused("paged:page=16", "\"paged\"", "recompute, growing, preallocated, ring and sinks");
     expect_refused("Growing", "\"Growing\"", "growing");
     expect_refused("growing:capacity=3", "\"capacity\"", "It has none.");
     expect_refused("growing:", "\"\"", "It has none.");

@@ -13,7 +13,8 @@ namespace {
 
 using testing::HasSubstr;
 
-const std::vector<const char*> kCaches = {"recompute", "growing", "preallocated", "preallocated:slab=true"};
+const std::vector<const char*> kCaches = {"recompute", "growing", "preallocated", "preallocated:slab=true",
+                                          "ring:window=5", "sinks:sinks=2,window=3,positions=rebased"};
 
 // A stop source that is asked at the n-th tile.
 struct TileStop {
@@ -77,8 +78,8 @@ TEST(SessionFailure, CancelledInsideThePass) {
 TEST(SessionFailure, AllocationFailsAtEveryPointOfAStep) {
     const auto model = make_tiny_llama();
     const auto tokens = random_tokens(20, 97, 3);
-    for (const char* cache : {"growing", "recompute"}) {
-        const std::int64_t points = std::string(cache) == "growing" ? 3 : 1;
+    for (const char* cache : {"growing", "recompute", "ring:window=7", "sinks:sinks=2,window=5"}) {
+        const std::int64_t points = std::string(cache) == "growing" ? 3 : 1;  // one for each layer; scratch or staging
         const auto expected = feed_all(*session_of(loaded(model), session_config(cache)), tokens, 5).logits;
         for (std::int64_t at = 1; at <= points; ++at) {
             SCOPED_TRACE(fmt::format("{} {}", cache, at));

@@ -40,6 +40,7 @@ public:
         result.logits = logits_;
         result.micros = clock_->micros({config_, past, rows});
         result.kv = kv_facts();
+        result.shape.rows = rows;
         result.flops = 1000 * rows;
         result.bytes = 10 * rows;
         result.warm_up = std::exchange(fresh_, false);
