@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <cstring>
 #include <string>
 #include <thread>
 #include <vector>
@@ -13,7 +12,6 @@
 #include "engine/measure/cost_model.h"
 #include "engine/measure/race.h"
 #include "engine/model/model.h"
-#include "engine/model/safetensors.h"
 #include "kernels/cpu/cpu_backend.h"
 #include "kernels/cpu/machine_rates.h"
 
@@ -70,30 +68,6 @@ BENCHMARK_CAPTURE(tokenize_megabyte, underscore, "_")->Unit(benchmark::kMillisec
 BENCHMARK_CAPTURE(tokenize_megabyte, digit, "7")->Unit(benchmark::kMillisecond)->Iterations(1);
 BENCHMARK_CAPTURE(tokenize_megabyte, space, " ")->Unit(benchmark::kMillisecond)->Iterations(1);
 BENCHMARK_CAPTURE(tokenize_megabyte, emoji, "\xF0\x9F\x92\xA9")->Unit(benchmark::kMillisecond)->Iterations(1);
-
-// LD-17: the header of 1000 tensors; the limit is 50 ms beyond reading the file.
-void validate_thousand_tensors(benchmark::State& state) {
-    std::string json = "{";
-    constexpr std::int64_t kBytes = 4096;
-    for (int i = 0; i < 1000; ++i)
-        json += fmt::format("{}\"t{}\":{{\"dtype\":\"F32\",\"shape\":[32,32],\"data_offsets\":[{},{}]}}", i ? "," : "",
-                            i, i * kBytes, (i + 1) * kBytes);
-    json += "}";
-    while (json.size() % 8) json += ' ';
-    std::vector<std::byte> file(8 + json.size() + 1000 * kBytes);
-    const std::uint64_t length = json.size();
-    std::memcpy(file.data(), &length, 8);
-    std::memcpy(file.data() + 8, json.data(), json.size());
-    for (auto _ : state) benchmark::DoNotOptimize(read_safetensors(file, "memory"));
-}
-BENCHMARK(validate_thousand_tensors)->Unit(benchmark::kMillisecond);
-
-// LD-01: a hostile header length; the limit is 100 ms.
-void refuse_hostile_header(benchmark::State& state) {
-    std::vector<std::byte> file(4096, std::byte{0xFF});
-    for (auto _ : state) benchmark::DoNotOptimize(read_safetensors(file, "memory"));
-}
-BENCHMARK(refuse_hostile_header)->Unit(benchmark::kMillisecond);
 
 // One decode step of the bundled model: the argument is the length, then whether attention is captured (the limit is 5
 // % at 1024).
