@@ -67,6 +67,7 @@ Result<SweepResult> run_bench(const Arguments& arguments, std::stop_token stop) 
     DS_RETURN_IF_ERROR(write_file(arguments.output + "/timing.csv", sweep_csv(*result)));
     DS_RETURN_IF_ERROR(write_file(arguments.output + "/timing.json", sweep_json(*result)));
     print_result(*result);
+    if (result->cancelled) print_message("decodescope: stopped; the files hold what was measured until then.\n");
     return result;
 }
 

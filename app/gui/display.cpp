@@ -71,7 +71,8 @@ Status plugin_opens(const QString& name) {
 
 Status display_answers() {
     const std::string platform = environment("QT_QPA_PLATFORM");
-    if (!platform.empty() && platform.rfind("xcb", 0) != 0 && platform.rfind("wayland", 0) != 0) return {};
+    if (!platform.empty() && platform.rfind("xcb", 0) != 0 && platform.rfind("wayland", 0) != 0)
+        return plugin_opens(QStringLiteral("q") + QString::fromStdString(platform).section(QLatin1Char(':'), 0, 0));
     const std::string wayland = environment("WAYLAND_DISPLAY"), x = environment("DISPLAY");
     if (wayland.empty() && x.empty()) return no_display("neither DISPLAY nor WAYLAND_DISPLAY is set");
     if (!x.empty() && x_server_answers(x)) {

@@ -9,6 +9,7 @@
 #include <QPainter>
 #include <QTemporaryFile>
 #include <QTimer>
+#include <algorithm>
 #include <cmath>
 #include <optional>
 
@@ -103,13 +104,21 @@ Status draw_window(Shell& shell, const ShotRequest& request) {
     }
     window->resize(request.width, request.height);
     settle(shell);
+    // A picture smaller than the smallest window shows the whole of it smaller, not a corner.
+    const double shrink = std::min({1.0, static_cast<double>(request.width) / window->width(),
+                                    static_cast<double>(request.height) / window->height()});
     const QSize pixels(static_cast<int>(std::lround(request.width * request.scale)),
                        static_cast<int>(std::lround(request.height * request.scale)));
     QImage image(pixels, QImage::Format_ARGB32_Premultiplied);
     if (image.isNull()) return make_error(ErrorKind::Memory, "A picture of that size does not fit into memory.");
     image.setDevicePixelRatio(request.scale);
     image.fill(theme().color(Role::Background));
-    window->render(&image, QPoint(), QRegion(), QWidget::DrawWindowBackground | QWidget::DrawChildren);
+    QPainter painter(&image);
+    painter.setRenderHint(QPainter::SmoothPixmapTransform);
+    painter.translate((request.width - window->width() * shrink) / 2, (request.height - window->height() * shrink) / 2);
+    painter.scale(shrink, shrink);
+    window->render(&painter, QPoint(), QRegion(), QWidget::DrawWindowBackground | QWidget::DrawChildren);
+    painter.end();
     return save_picture(image.convertToFormat(QImage::Format_RGB32), request.output);
 }
 

@@ -1,2492 +1,3161 @@
 <?xml version="1.0" encoding="utf-8"?>
 <!DOCTYPE TS>
 <TS version="2.1" language="zh_CN" sourcelanguage="en">
-    <context>
-        <name>AttentionPanel</name>
-        <message>
-            <source>layers × heads: click to choose</source>
-            <translation>层 × 头：点击选择</translation>
-        </message>
-        <message>
-            <source>mean over heads</source>
-            <translation>各头平均</translation>
-        </message>
-        <message>
-            <source>hide below 0.02</source>
-            <translation>隐藏低于 0.02 的</translation>
-        </message>
-        <message>
-            <source>rows: token being computed; columns: token it reads from; one fixed scale 0 to 1</source>
-            <translation>行：正在计算的词元；列：它读取的词元；固定标尺 0 到 1</translation>
-        </message>
-        <message>
-            <source>Zoom out (−)</source>
-            <translation>缩小 (−)</translation>
-        </message>
-        <message>
-            <source>Zoom in (+)</source>
-            <translation>放大 (+)</translation>
-        </message>
-        <message>
-            <source>fit</source>
-            <translation>适应</translation>
-        </message>
-        <message>
-            <source>Everything in view (0)</source>
-            <translation>显示全部 (0)</translation>
-        </message>
-        <message>
-            <source>Attention of layer %1, mean over heads</source>
-            <translation>第 %1 层的注意力，各头平均</translation>
-        </message>
-        <message>
-            <source>Attention of layer %1, head %2</source>
-            <translation>第 %1 层第 %2 头的注意力</translation>
-        </message>
-        <message>
-            <source>Attention of all heads</source>
-            <translation>所有头的注意力</translation>
-        </message>
-        <message>
-            <source>finds the earlier mention (induction, from the model card)</source>
-            <translation>找到之前的出现（归纳头，据模型卡）</translation>
-        </message>
-        <message>
-            <source>reads the token before (from the model card)</source>
-            <translation>读取前一个词元（据模型卡）</translation>
-        </message>
-        <message>
-            <source>rests on the first token (from the model card)</source>
-            <translation>停在第一个词元上（据模型卡）</translation>
-        </message>
-        <message>
-            <source>no single role on the model card</source>
-            <translation>模型卡上没有单一角色</translation>
-        </message>
-        <message>
-            <source>L%1: mean over its heads</source>
-            <translation>L%1：各头平均</translation>
-        </message>
-    </context>
-    <context>
-        <name>CachePanel</name>
-        <message>
-            <source>layers down, positions right</source>
-            <translation>纵向为层，横向为位置</translation>
-        </message>
-        <message>
-            <source>Zoom out (−)</source>
-            <translation>缩小 (−)</translation>
-        </message>
-        <message>
-            <source>Zoom in (+)</source>
-            <translation>放大 (+)</translation>
-        </message>
-        <message>
-            <source>fit</source>
-            <translation>适应</translation>
-        </message>
-        <message>
-            <source>Everything in view (0)</source>
-            <translation>显示全部 (0)</translation>
-        </message>
-        <message>
-            <source>KV cache: layers and positions</source>
-            <translation>KV 缓存：层与位置</translation>
-        </message>
-    </context>
-    <context>
-        <name>CacheStory</name>
-        <message>
-            <source>0 slots · nothing is kept [measured]</source>
-            <translation>0 个槽位 · 什么都不保留 [实测]</translation>
-        </message>
-        <message>
-            <source>%1 of %2 slots · %3 used · %4 reserved [measured]</source>
-            <translation>%1 / %2 个槽位 · 已用 %3 · 预留 %4 [实测]</translation>
-        </message>
-        <message>
-            <source>no cache: all %1 tokens are computed again each step, and nothing is kept</source>
-            <translation>无缓存：每一步都重新计算全部 %1 个词元，什么都不保留</translation>
-        </message>
-        <message>
-            <source>nothing copied in this step · %1 copied in all [measured]</source>
-            <translation>本步没有复制 · 累计复制 %1 [实测]</translation>
-        </message>
-        <message>
-            <source>set aside at the start, and full now: room for %1 tokens</source>
-            <translation>开始时一次预留，现已占满：可容纳 %1 个词元</translation>
-        </message>
-        <message>
-            <source>set aside at the start: room for %1 tokens, %2 still empty · nothing is ever copied</source>
-            <translation>开始时一次预留：可容纳 %1 个词元，还空着 %2 个 · 从不复制</translation>
-        </message>
-        <message>
-            <source>%1 of %2 tokens are kept; the others have left the cache</source>
-            <translation>保留 %2 个词元中的 %1 个；其余已离开缓存</translation>
-        </message>
-        <message>
-            <source>all %1 tokens are kept</source>
-            <translation>全部 %1 个词元都保留着</translation>
-        </message>
-        <message>
-            <source>%1 copied in this step, %2 in all · peak old + new %3 [measured]</source>
-            <translation>本步复制 %1，累计 %2 · 新旧合计峰值 %3 [实测]</translation>
-        </message>
-    </context>
-    <context>
-        <name>Glossary</name>
-        <message>
-            <source>Token</source>
-            <translation>词元</translation>
-        </message>
-        <message>
-            <source>The unit a model reads and writes: a word, a part of a word, or one character.</source>
-            <translation>模型读写的单位：一个词、词的一部分或一个字。</translation>
-        </message>
-        <message>
-            <source>Prompt</source>
-            <translation>提示</translation>
-        </message>
-        <message>
-            <source>The text given to the model before it writes anything.</source>
-            <translation>模型开始写之前给它的文字。</translation>
-        </message>
-        <message>
-            <source>Prefill</source>
-            <translation>预填充</translation>
-        </message>
-        <message>
-            <source>The first pass: all tokens of the prompt go through the model at once and fill the cache.</source>
-            <translation>第一遍：提示的全部词元一次通过模型，填好缓存。</translation>
-        </message>
-        <message>
-            <source>Decode</source>
-            <translation>解码</translation>
-        </message>
-        <message>
-            <source>Writing: one token per step, each step reads what the cache kept.</source>
-            <translation>书写：每步一个词元，每步读取缓存里保留的内容。</translation>
-        </message>
-        <message>
-            <source>Step</source>
-            <translation>步</translation>
-        </message>
-        <message>
-            <source>One pass through the model; step 0 is the prefill.</source>
-            <translation>模型运行一遍；第 0 步是预填充。</translation>
-        </message>
-        <message>
-            <source>Layer</source>
-            <translation>层</translation>
-        </message>
-        <message>
-            <source>One block of the model: attention, then a feed-forward network. Each layer has its own K and V.</source>
-            <translation>模型的一个模块：先注意力，后前馈网络。每层有自己的 K 和 V。</translation>
-        </message>
-        <message>
-            <source>Head</source>
-            <translation>头</translation>
-        </message>
-        <message>
-            <source>One of several attentions that run side by side in a layer, each looking for something else.</source>
-            <translation>同一层里并排运行的多个注意力之一，各找各的东西。</translation>
-        </message>
-        <message>
-            <source>KV head</source>
-            <translation>KV 头</translation>
-        </message>
-        <message>
-            <source>A pair of K and V that several query heads share, so that the cache is smaller.</source>
-            <translation>由几个查询头共用的一对 K 和 V，使缓存更小。</translation>
-        </message>
-        <message>
-            <source>Position</source>
-            <translation>位置</translation>
-        </message>
-        <message>
-            <source>The place of a token in the sequence, from 0.</source>
-            <translation>词元在序列中的位置，从 0 数起。</translation>
-        </message>
-        <message>
-            <source>Q (query)</source>
-            <translation>Q（查询）</translation>
-        </message>
-        <message>
-            <source>What the token being computed asks for; used once, never kept.</source>
-            <translation>正在计算的词元提出的查询；用一次，不保留。</translation>
-        </message>
-        <message>
-            <source>K (key)</source>
-            <translation>K（键）</translation>
-        </message>
-        <message>
-            <source>What a token offers to be found by; kept so that later tokens need not compute it again.</source>
-            <translation>词元供人查找的标识；保留下来，后面的词元就不必重新计算。</translation>
-        </message>
-        <message>
-            <source>V (value)</source>
-            <translation>V（值）</translation>
-        </message>
-        <message>
-            <source>What a token hands over to those that read it; kept beside its key.</source>
-            <translation>词元交给读取者的内容；与键一起保留。</translation>
-        </message>
-        <message>
-            <source>Attention</source>
-            <translation>注意力</translation>
-        </message>
-        <message>
-            <source>The share with which the token being computed reads each earlier token; a row sums to 1.</source>
-            <translation>正在计算的词元读取之前各词元的比例；每行之和为 1。</translation>
-        </message>
-        <message>
-            <source>KV cache</source>
-            <translation>KV 缓存</translation>
-        </message>
-        <message>
-            <source>Keys and values of all earlier tokens, kept so that a step computes one token and not all of them.</source>
-            <translation>之前所有词元的键和值；保留它们，每步只算一个词元，而不是全部。</translation>
-        </message>
-        <message>
-            <source>Recompute</source>
-            <translation>重算</translation>
-        </message>
-        <message>
-            <source>No cache: every step sends all tokens through the model again.</source>
-            <translation>无缓存：每一步都让全部词元重新通过模型。</translation>
-        </message>
-        <message>
-            <source>Growing</source>
-            <translation>增长式</translation>
-        </message>
-        <message>
-            <source>A cache that is copied to a larger buffer for every token, as simple implementations do.</source>
-            <translation>每来一个词元就复制到更大缓冲区的缓存，简单的实现就是这样。</translation>
-        </message>
-        <message>
-            <source>Preallocated</source>
-            <translation>预分配</translation>
-        </message>
-        <message>
-            <source>A cache whose room is set aside at the start; a step writes into the next free slot.</source>
-            <translation>开始时就留好空间的缓存；每步写入下一个空槽位。</translation>
-        </message>
-        <message>
-            <source>Slot</source>
-            <translation>槽位</translation>
-        </message>
-        <message>
-            <source>Room for K and V of one token in every layer.</source>
-            <translation>每一层中一个词元的 K 和 V 的位置。</translation>
-        </message>
-        <message>
-            <source>Reserved</source>
-            <translation>预留</translation>
-        </message>
-        <message>
-            <source>Memory that is set aside for tokens still to come, and empty so far.</source>
-            <translation>为后续词元留出的内存，目前还空着。</translation>
-        </message>
-        <message>
-            <source>Evicted</source>
-            <translation>已淘汰</translation>
-        </message>
-        <message>
-            <source>K and V that were dropped to make room; later tokens cannot read them any more.</source>
-            <translation>为腾出空间而丢弃的 K 和 V；之后的词元再也读不到。</translation>
-        </message>
-        <message>
-            <source>Copied</source>
-            <translation>复制量</translation>
-        </message>
-        <message>
-            <source>Bytes that were moved from the old buffer to the new one because the cache grew.</source>
-            <translation>因缓存增长而从旧缓冲区搬到新缓冲区的字节数。</translation>
-        </message>
-        <message>
-            <source>Peak</source>
-            <translation>峰值</translation>
-        </message>
-        <message>
-            <source>The most cache memory alive at once during the step: old and new buffer together while growing.</source>
-            <translation>本步中同时存在的最大缓存内存：增长时新旧缓冲区之和。</translation>
-        </message>
-        <message>
-            <source>RMS</source>
-            <translation>均方根</translation>
-        </message>
-        <message>
-            <source>Root mean square: the typical size of the numbers in a row of K or V.</source>
-            <translation>均方根：一行 K 或 V 中数值的典型大小。</translation>
-        </message>
-        <message>
-            <source>Mean over heads</source>
-            <translation>各头平均</translation>
-        </message>
-        <message>
-            <source>The average of the maps of all heads in the layer.</source>
-            <translation>该层所有头的图的平均。</translation>
-        </message>
-        <message>
-            <source>Threshold</source>
-            <translation>阈值</translation>
-        </message>
-        <message>
-            <source>Weights below it are drawn as 0, so that the strong ones stand out; the numbers stay exact.</source>
-            <translation>低于它的权重按 0 绘制，让强的更醒目；数值本身不变。</translation>
-        </message>
-        <message>
-            <source>Induction head</source>
-            <translation>归纳头</translation>
-        </message>
-        <message>
-            <source>A head that finds an earlier mention of the token and reads what came after it.</source>
-            <translation>找到该词元之前的出现，并读取其后内容的头。</translation>
-        </message>
-        <message>
-            <source>Previous-token head</source>
-            <translation>前一词元头</translation>
-        </message>
-        <message>
-            <source>A head that reads the token just before.</source>
-            <translation>读取紧邻的前一个词元的头。</translation>
-        </message>
-        <message>
-            <source>First-token head</source>
-            <translation>首词元头</translation>
-        </message>
-        <message>
-            <source>A head that rests on the first token when it has nothing to look for.</source>
-            <translation>没有要找的东西时停在第一个词元上的头。</translation>
-        </message>
-        <message>
-            <source>[measured]</source>
-            <translation>[实测]</translation>
-        </message>
-        <message>
-            <source>Counted or timed in this run.</source>
-            <translation>在本次运行中计数或计时得到。</translation>
-        </message>
-        <message>
-            <source>[derived]</source>
-            <translation>[推算]</translation>
-        </message>
-        <message>
-            <source>Computed from a formula and the shapes.</source>
-            <translation>由公式和形状计算得到。</translation>
-        </message>
-        <message>
-            <source>[illustrative]</source>
-            <translation>[示意]</translation>
-        </message>
-        <message>
-            <source>Drawn to explain; not a figure of this run.</source>
-            <translation>为说明而画；不是本次运行的数字。</translation>
-        </message>
-        <message>
-            <source>Not captured</source>
-            <translation>未采集</translation>
-        </message>
-        <message>
-            <source>The weights were computed but not recorded; this is not a weight of 0.</source>
-            <translation>权重算过但没有记录；并不是权重为 0。</translation>
-        </message>
-        <message>
-            <source>Logits</source>
-            <translation>Logits</translation>
-        </message>
-        <message>
-            <source>One score per token of the vocabulary; the sampler picks the next token from them.</source>
-            <translation>词表中每个词元一个得分；采样器据此选出下一个词元。</translation>
-        </message>
-        <message>
-            <source>Temperature</source>
-            <translation>温度</translation>
-        </message>
-        <message>
-            <source>How freely the sampler picks: 0 takes the likeliest token, 1 follows the probabilities.</source>
-            <translation>采样的自由程度：0 取最可能的词元，1 按概率抽取。</translation>
-        </message>
-        <message>
-            <source>top-k</source>
-            <translation>top-k</translation>
-        </message>
-        <message>
-            <source>Only the k likeliest tokens may be picked.</source>
-            <translation>只能从最可能的 k 个词元中选。</translation>
-        </message>
-        <message>
-            <source>top-p</source>
-            <translation>top-p</translation>
-        </message>
-        <message>
-            <source>Only the likeliest tokens that together reach the probability p may be picked.</source>
-            <translation>只能从概率合计达到 p 的最可能词元中选。</translation>
-        </message>
-        <message>
-            <source>Seed</source>
-            <translation>种子</translation>
-        </message>
-        <message>
-            <source>The number that the sampler's dice start from: the same seed gives the same text.</source>
-            <translation>采样骰子的起点：同样的种子得到同样的文字。</translation>
-        </message>
-        <message>
-            <source>Weights</source>
-            <translation>权重</translation>
-        </message>
-        <message>
-            <source>The numbers the model learned; read in every step, never changed.</source>
-            <translation>模型学到的数；每步都读，从不改变。</translation>
-        </message>
-        <message>
-            <source>Activations</source>
-            <translation>激活</translation>
-        </message>
-        <message>
-            <source>Intermediate results of a pass; overwritten by the next one.</source>
-            <translation>一遍计算的中间结果；会被下一遍覆盖。</translation>
-        </message>
-        <message>
-            <source>FLOPs</source>
-            <translation>FLOP</translation>
-        </message>
-        <message>
-            <source>Multiplications and additions of a pass, by the formula.</source>
-            <translation>一遍计算的乘加次数，按公式。</translation>
-        </message>
-        <message>
-            <source>Bandwidth</source>
-            <translation>带宽</translation>
-        </message>
-        <message>
-            <source>Bytes per second between memory and processor; decoding mostly waits for it.</source>
-            <translation>内存与处理器之间每秒的字节数；解码多半在等它。</translation>
-        </message>
-        <message>
-            <source>Speed-up</source>
-            <translation>加速比</translation>
-        </message>
-        <message>
-            <source>Time without the cache divided by time with it, at the same length.</source>
-            <translation>同样长度下，无缓存的时间除以有缓存的时间。</translation>
-        </message>
-        <message>
-            <source>Race</source>
-            <translation>竞速</translation>
-        </message>
-        <message>
-            <source>The same tokens computed twice, with the cache and without it, each step timed.</source>
-            <translation>同样的词元算两次，一次用缓存一次不用，每步计时。</translation>
-        </message>
-        <message>
-            <source>Sweep</source>
-            <translation>扫描</translation>
-        </message>
-        <message>
-            <source>Time per token at chosen lengths and with chosen caches, repeated, with medians.</source>
-            <translation>在选定的长度和缓存下测每词元时间，多次重复取中位数。</translation>
-        </message>
-        <message>
-            <source>RoPE</source>
-            <translation>RoPE</translation>
-        </message>
-        <message>
-            <source>Rotary position embedding: K and Q are turned by an angle that grows with the position.</source>
-            <translation>旋转位置编码：K 和 Q 按随位置增大的角度旋转。</translation>
-        </message>
-        <message>
-            <source>MLP</source>
-            <translation>MLP</translation>
-        </message>
-        <message>
-            <source>The feed-forward network of a layer; works on each token alone.</source>
-            <translation>层中的前馈网络；对每个词元单独计算。</translation>
-        </message>
-        <message>
-            <source>Norm</source>
-            <translation>归一化</translation>
-        </message>
-        <message>
-            <source>Scales a token's vector to a common size before each half of a layer.</source>
-            <translation>在层的每一半之前把词元向量缩放到统一大小。</translation>
-        </message>
-    </context>
-    <context>
-        <name>HappenedPanel</name>
-        <message>
-            <source>slow motion</source>
-            <translation>慢动作</translation>
-        </message>
-        <message>
-            <source>Replay this step stage by stage</source>
-            <translation>逐阶段回放这一步</translation>
-        </message>
-        <message>
-            <source>What a step reads, writes and saves is told here. Press Space to play, or the right arrow key for one step.</source>
-            <translation>这里说明每一步读了什么、写了什么、省了什么。按空格播放，按右方向键走一步。</translation>
-        </message>
-        <message>
-            <source>Stages of the step: choose one, or watch them in slow motion.</source>
-            <translation>这一步的各阶段：点选一个，或用慢动作观看。</translation>
-        </message>
-        <message>
-            <source>Probabilities were not recorded for this step.</source>
-            <translation>这一步没有记录概率。</translation>
-        </message>
-        <message>
-            <source>Probabilities of the next token</source>
-            <translation>下一个词元的概率</translation>
-        </message>
-        <message>
-            <source>%1: not part of this step.</source>
-            <translation>%1：不在这一步中。</translation>
-        </message>
-        <message>
-            <source>The step in words</source>
-            <translation>用文字说明这一步</translation>
-        </message>
-    </context>
-    <context>
-        <name>HappenedText</name>
-        <message>
-            <source>step %1, prefill</source>
-            <translation>第 %1 步，预填充</translation>
-        </message>
-        <message>
-            <source>step %1, decode</source>
-            <translation>第 %1 步，解码</translation>
-        </message>
-        <message>
-            <source>step %1, fed again</source>
-            <translation>第 %1 步，重新送入</translation>
-        </message>
-    </context>
-    <context>
-        <name>HelpPages</name>
-        <message>
-            <source>play or pause</source>
-            <translation>播放或暂停</translation>
-        </message>
-        <message>
-            <source>one step back (the view only), one step on</source>
-            <translation>后退一步（只移动视图），前进一步</translation>
-        </message>
-        <message>
-            <source>to the first step, to the newest; End at the newest runs to the end</source>
-            <translation>到第一步，到最新一步；在最新一步按 End 则运行到底</translation>
-        </message>
-        <message>
-            <source>clear what is pinned; leave the single panel; leave the presentation</source>
-            <translation>清除固定的选择；离开单一面板；离开演示</translation>
-        </message>
-        <message>
-            <source>presentation: large type, chosen panels</source>
-            <translation>演示：大字号，选定的面板</translation>
-        </message>
-        <message>
-            <source>step in the presentation (a clicker sends these)</source>
-            <translation>在演示中步进（翻页笔发送的按键）</translation>
-        </message>
-        <message>
-            <source>larger, smaller, normal type</source>
-            <translation>放大、缩小、恢复字号</translation>
-        </message>
-        <message>
-            <source>settings of the run</source>
-            <translation>运行设置</translation>
-        </message>
-        <message>
-            <source>open a recording, save the run, export</source>
-            <translation>打开录制、保存运行、导出</translation>
-        </message>
-        <message>
-            <source>go to a panel</source>
-            <translation>转到面板</translation>
-        </message>
-        <message>
-            <source>menu</source>
-            <translation>菜单</translation>
-        </message>
-        <message>
-            <source>to the next control; what has the focus is outlined</source>
-            <translation>到下一个控件；有焦点的控件有外框</translation>
-        </message>
-        <message>
-            <source>Shows on real numbers why language models keep a KV cache: a real decoder writes token by token, and every panel shows what it computed, kept, read and paid.</source>
-            <translation>用真实的数字说明语言模型为什么保留 KV 缓存：一个真实的解码器逐词元书写，每个面板显示它算了什么、留了什么、读了什么、花了多少。</translation>
-        </message>
-        <message>
-            <source>Free software under the GNU General Public License, version 3 or later, without any warranty. The text of the licence comes with the program in the file LICENSE.</source>
-            <translation>自由软件，依据 GNU 通用公共许可证第 3 版或更高版本，不提供任何担保。许可证全文见随程序附带的 LICENSE 文件。</translation>
-        </message>
-        <message>
-            <source>Made with Qt, QCustomPlot, Highway, OpenBLAS, fmt, nlohmann/json, xxHash and PCRE2.</source>
-            <translation>使用 Qt、QCustomPlot、Highway、OpenBLAS、fmt、nlohmann/json、xxHash 和 PCRE2 构建。</translation>
-        </message>
-        <message>
-            <source>Build %1</source>
-            <translation>构建 %1</translation>
-        </message>
-        <message>
-            <source>Glossary</source>
-            <translation>术语表</translation>
-        </message>
-        <message>
-            <source>Keyboard</source>
-            <translation>键盘</translation>
-        </message>
-        <message>
-            <source>About Decodescope</source>
-            <translation>关于 Decodescope</translation>
-        </message>
-    </context>
-    <context>
-        <name>MemoryPanel</name>
-        <message>
-            <source>Bytes by purpose over the run</source>
-            <translation>运行中各用途的字节数</translation>
-        </message>
-        <message>
-            <source>Formula and counted bytes</source>
-            <translation>公式与实测字节数</translation>
-        </message>
-        <message>
-            <source>as the allocator counted it</source>
-            <translation>按分配器的计数</translation>
-        </message>
-        <message>
-            <source>Memory over the run</source>
-            <translation>运行中的内存</translation>
-        </message>
-        <message>
-            <source>everything</source>
-            <translation>全部</translation>
-        </message>
-        <message>
-            <source>Weights, activations and cache, stacked</source>
-            <translation>权重、激活和缓存，堆叠显示</translation>
-        </message>
-        <message>
-            <source>cache only</source>
-            <translation>仅缓存</translation>
-        </message>
-        <message>
-            <source>The cache alone, so that a small one can be seen</source>
-            <translation>只看缓存，小缓存也能看清</translation>
-        </message>
-        <message>
-            <source>tokens in the sequence</source>
-            <translation>序列中的词元数</translation>
-        </message>
-        <message>
-            <source>Step or play: memory by purpose appears here.</source>
-            <translation>步进或播放：这里显示各用途的内存。</translation>
-        </message>
-        <message>
-            <source>weights</source>
-            <translation>权重</translation>
-        </message>
-        <message>
-            <source>activations</source>
-            <translation>激活</translation>
-        </message>
-        <message>
-            <source>KV used</source>
-            <translation>KV 已用</translation>
-        </message>
-        <message>
-            <source>KV empty</source>
-            <translation>KV 空闲</translation>
-        </message>
-        <message>
-            <source>%1 tokens: KV used %2 of %3</source>
-            <translation>%1 个词元：KV 已用 %2 / %3</translation>
-        </message>
-        <message>
-            <source>The formula with its numbers appears with the first step: press Space.</source>
-            <translation>第一步之后这里显示公式和数字：按空格。</translation>
-        </message>
-        <message>
-            <source>Without a cache there is nothing to draw here.</source>
-            <translation>没有缓存，这里无可绘制。</translation>
-        </message>
-    </context>
-    <context>
-        <name>MemoryText</name>
-        <message>
-            <source>%1 reserved: room for %2 tokens, %3 of them empty so far</source>
-            <translation>预留 %1：可容纳 %2 个词元，目前空着 %3 个</translation>
-        </message>
-        <message>
-            <source> B [derived]</source>
-            <translation> B [推算]</translation>
-        </message>
-        <message>
-            <source>counted %1 used [measured]</source>
-            <translation>实际计数已用 %1 [实测]</translation>
-        </message>
-        <message>
-            <source>This step copied %1 to grow the cache; old and new together took %2 [measured]</source>
-            <translation>本步为增长缓存复制了 %1；新旧合计占用 %2 [实测]</translation>
-        </message>
-        <message>
-            <source>What this window keeps to draw: %1, not part of the run</source>
-            <translation>本窗口为绘图保留：%1，不属于运行本身</translation>
-        </message>
-        <message>
-            <source>; %1 beside the formula: scales and padding of the format</source>
-            <translation>；与公式相差 %1：格式的缩放因子与填充</translation>
-        </message>
-        <message>
-            <source>; %1 more than the formula: aligned addresses, second layouts</source>
-            <translation>；比公式多 %1：地址对齐与第二种布局</translation>
-        </message>
-        <message>
-            <source>; %1 less than the formula: read where the file lies</source>
-            <translation>；比公式少 %1：直接在文件映射处读取</translation>
-        </message>
-        <message>
-            <source>Nothing is kept: K and V of a pass are scratch and count as activations.</source>
-            <translation>什么都不保留：一遍中的 K 和 V 是草稿，计入激活。</translation>
-        </message>
-        <message>
-            <source>weights %1 [measured]</source>
-            <translation>权重 %1 [实测]</translation>
-        </message>
-        <message>
-            <source>activations %1 [measured]: buffers of the largest pass, used again by every step</source>
-            <translation>激活 %1 [实测]：最大一遍的缓冲区，每步重复使用</translation>
-        </message>
-        <message>
-            <source>%1 reserved: room for %2 tokens, all of it in use</source>
-            <translation>预留 %1：可容纳 %2 个词元，已全部使用</translation>
-        </message>
-    </context>
-    <context>
-        <name>StageWalk</name>
-        <message>
-            <source>token ids %1 → hidden %2</source>
-            <translation>词元编号 %1 → 隐藏状态 %2</translation>
-        </message>
-        <message>
-            <source>hidden %1 → normed %1</source>
-            <translation>隐藏状态 %1 → 归一化 %1</translation>
-        </message>
-        <message>
-            <source>normed %1 → q %2 · k %3 · v %3</source>
-            <translation>归一化 %1 → q %2 · k %3 · v %3</translation>
-        </message>
-        <message>
-            <source>k %1 · v %1 → cache rows %2</source>
-            <translation>k %1 · v %1 → 缓存行 %2</translation>
-        </message>
-        <message>
-            <source>q %1 · K %2 → weights %3 · V %2 → %4</source>
-            <translation>q %1 · K %2 → 权重 %3 · V %2 → %4</translation>
-        </message>
-        <message>
-            <source>heads %1 → added to hidden %2</source>
-            <translation>各头 %1 → 加到隐藏状态 %2</translation>
-        </message>
-        <message>
-            <source>hidden %1 → %2 → added to hidden %1</source>
-            <translation>隐藏状态 %1 → %2 → 加到隐藏状态 %1</translation>
-        </message>
-        <message>
-            <source>last hidden row %1 → logits %2</source>
-            <translation>最后一行隐藏状态 %1 → logits %2</translation>
-        </message>
-        <message>
-            <source>logits %1 → one token</source>
-            <translation>logits %1 → 一个词元</translation>
-        </message>
-        <message>
-            <source>embed</source>
-            <translation>嵌入</translation>
-        </message>
-        <message>
-            <source>norm</source>
-            <translation>归一化</translation>
-        </message>
-        <message>
-            <source>QKV</source>
-            <translation>QKV</translation>
-        </message>
-        <message>
-            <source>store</source>
-            <translation>存入</translation>
-        </message>
-        <message>
-            <source>attend</source>
-            <translation>注意</translation>
-        </message>
-        <message>
-            <source>output</source>
-            <translation>输出</translation>
-        </message>
-        <message>
-            <source>MLP</source>
-            <translation>MLP</translation>
-        </message>
-        <message>
-            <source>logits</source>
-            <translation>logits</translation>
-        </message>
-        <message>
-            <source>sample</source>
-            <translation>采样</translation>
-        </message>
-        <message>
-            <source>%1, layer %2: </source>
-            <translation>%1，第 %2 层：</translation>
-        </message>
-        <message>
-            <source>%1: </source>
-            <translation>%1：</translation>
-        </message>
-        <message>
-            <source>%1 [measured]</source>
-            <translation>%1 [实测]</translation>
-        </message>
-        <message>
-            <source>timed together with the stage before or after</source>
-            <translation>与前后阶段一起计时</translation>
-        </message>
-    </context>
-    <context>
-        <name>SweepChart</name>
-        <message>
-            <source>ms per token</source>
-            <translation>毫秒 / 词元</translation>
-        </message>
-        <message>
-            <source>Choose lengths and caches, then press Start: each length is measured several times, lanes in turn.</source>
-            <translation>选择长度和缓存，然后按“开始”：每个长度轮流测量多次。</translation>
-        </message>
-        <message>
-            <source>%1: time grows as length^%2 (residual %3) [derived]</source>
-            <translation>%1：时间按 长度^%2 增长（残差 %3）[推算]</translation>
-        </message>
-        <message>
-            <source>tokens; marks: median, bars: range, lines: fitted</source>
-            <translation>词元数；点：中位数，竖线：范围，线：拟合</translation>
-        </message>
-        <message>
-            <source>ms per token, median of %1</source>
-            <translation>毫秒 / 词元，%1 次的中位数</translation>
-        </message>
-    </context>
-    <context>
-        <name>TimingChart</name>
-        <message>
-            <source>this run</source>
-            <translation>本次运行</translation>
-        </message>
-        <message>
-            <source>cached</source>
-            <translation>缓存</translation>
-        </message>
-        <message>
-            <source>recompute</source>
-            <translation>重算</translation>
-        </message>
-        <message>
-            <source>tokens in the sequence; points measured (outlined: attention captured too), thin lines expected</source>
-            <translation>序列中的词元数；点为实测（空心：同时采集注意力），细线为预期</translation>
-        </message>
-        <message>
-            <source>tokens in the sequence; points measured, thin lines expected</source>
-            <translation>序列中的词元数；点为实测，细线为预期</translation>
-        </message>
-        <message>
-            <source>seconds</source>
-            <translation>秒</translation>
-        </message>
-        <message>
-            <source>ms per token</source>
-            <translation>毫秒 / 词元</translation>
-        </message>
-        <message>
-            <source> (%1 slower points lie above)</source>
-            <translation>（有 %1 个更慢的点在图外上方）</translation>
-        </message>
-        <message>
-            <source>Step or play: each step adds a point for either lane.</source>
-            <translation>步进或播放：每步为两条线各添一个点。</translation>
-        </message>
-        <message>
-            <source>tokens; points measured, thin lines expected</source>
-            <translation>词元数；点为实测，细线为预期</translation>
-        </message>
-    </context>
-    <context>
-        <name>TimingPanel</name>
-        <message>
-            <source>measured at chosen lengths</source>
-            <translation>在选定长度上测量</translation>
-        </message>
-        <message>
-            <source>Time per token against length</source>
-            <translation>每词元时间与长度</translation>
-        </message>
-        <message>
-            <source>Time since the first step against length</source>
-            <translation>累计时间与长度</translation>
-        </message>
-        <message>
-            <source>per token</source>
-            <translation>每词元</translation>
-        </message>
-        <message>
-            <source>Time of each pass</source>
-            <translation>每一遍的时间</translation>
-        </message>
-        <message>
-            <source>cumulated</source>
-            <translation>累计</translation>
-        </message>
-        <message>
-            <source>Time since the first step: here recompute turns quadratic and worse</source>
-            <translation>自第一步起的总时间：重算在这里变成平方级甚至更糟</translation>
-        </message>
-        <message>
-            <source>log</source>
-            <translation>对数</translation>
-        </message>
-        <message>
-            <source>Logarithmic axes: a power of the length is a straight line</source>
-            <translation>对数坐标：长度的幂是一条直线</translation>
-        </message>
-        <message>
-            <source>Sweep…</source>
-            <translation>扫描…</translation>
-        </message>
-        <message>
-            <source>Measure chosen lengths and caches with repeats</source>
-            <translation>对选定的长度和缓存重复测量</translation>
-        </message>
-        <message>
-            <source>Export</source>
-            <translation>导出</translation>
-        </message>
-        <message>
-            <source>Save this chart or its data</source>
-            <translation>保存此图或其数据</translation>
-        </message>
-        <message>
-            <source>%1 tokens: %2 %3</source>
-            <translation>%1 个词元：%2 %3</translation>
-        </message>
-        <message>
-            <source>%1 tokens: recompute %2</source>
-            <translation>%1 个词元：重算 %2</translation>
-        </message>
-        <message>
-            <source>since the first step</source>
-            <translation>自第一步起</translation>
-        </message>
-        <message>
-            <source>live, both lanes</source>
-            <translation>实时，两路</translation>
-        </message>
-        <message>
-            <source>Speed-up and same answer, in words</source>
-            <translation>加速比与答案是否相同，用文字说明</translation>
-        </message>
-    </context>
-    <context>
-        <name>TimingText</name>
-        <message>
-            <source>same answer: yes (largest logit difference %1)</source>
-            <translation>答案相同：是（logit 最大差 %1）</translation>
-        </message>
-        <message>
-            <source>same answer: no, %1 of %2 tokens differ (largest logit difference %3)</source>
-            <translation>答案相同：否，%2 个词元中有 %1 个不同（logit 最大差 %3）</translation>
-        </message>
-        <message>
-            <source>same answer: differs by design, %1 of %2 tokens agree (largest logit difference %3)</source>
-            <translation>答案：按设计就会不同，%2 个词元中有 %1 个一致（logit 最大差 %3）</translation>
-        </message>
-        <message>
-            <source>No gain: this run recomputes every step. Choose a cache to see the difference.</source>
-            <translation>没有收益：本次运行每步都重算。选一种缓存看看差别。</translation>
-        </message>
-        <message>
-            <source>No gain yet (%1x): with %2 tokens a pass over all of them costs hardly more than a pass over one.</source>
-            <translation>还没有收益（%1 倍）：只有 %2 个词元时，全部算一遍并不比算一个贵多少。</translation>
-        </message>
-        <message>
-            <source>No gain yet (%1x): what a pass costs whatever its size is most of the time at %2 tokens.</source>
-            <translation>还没有收益（%1 倍）：%2 个词元时，大部分时间是与大小无关的固定开销。</translation>
-        </message>
-        <message>
-            <source>No gain yet (%1x): both lanes wait for the weights, which each reads once per pass.</source>
-            <translation>还没有收益（%1 倍）：两条线都在等权重，每遍各读一次。</translation>
-        </message>
-        <message>
-            <source>%1x now</source>
-            <translation>现在快 %1 倍</translation>
-        </message>
-        <message>
-            <source>%1 per token. Turn on Race to see what recomputing costs.</source>
-            <translation>每词元 %1。打开“竞速”看看重算的代价。</translation>
-        </message>
-        <message>
-            <source>total %1 against %2 [partly derived]</source>
-            <translation>总计 %1 对 %2 [部分推算]</translation>
-        </message>
-        <message>
-            <source>total %1 against %2</source>
-            <translation>总计 %1 对 %2</translation>
-        </message>
-        <message>
-            <source>same answer: yes up to rounding (%1); %2 times two tokens were equally likely</source>
-            <translation>答案相同：在舍入误差内是（%1）；有 %2 次两个词元同样可能</translation>
-        </message>
-        <message>
-            <source>%1 per token; the recompute lane has not been measured yet</source>
-            <translation>每词元 %1；重算一路尚未测量</translation>
-        </message>
-    </context>
-    <context>
-        <name>TokenText</name>
-        <message>
-            <source>part of a character: bytes %1</source>
-            <translation>字符的一部分：字节 %1</translation>
-        </message>
-        <message>
-            <source>special token %1</source>
-            <translation>特殊词元 %1</translation>
-        </message>
-        <message>
-            <source>a token without text</source>
-            <translation>没有文字的词元</translation>
-        </message>
-        <message>
-            <source>a space</source>
-            <translation>空格</translation>
-        </message>
-        <message>
-            <source>%1 spaces</source>
-            <translation>%1 个空格</translation>
-        </message>
-        <message>
-            <source>a line break</source>
-            <translation>换行</translation>
-        </message>
-    </context>
-    <context>
-        <name>decodescope::CacheView</name>
-        <message>
-            <source>Keys and values of every token appear here: layers down, positions right.</source>
-            <translation>这里显示每个词元的键和值：纵向为层，横向为位置。</translation>
-        </message>
-        <message>
-            <source>Space plays, → makes one step.</source>
-            <translation>空格播放，→ 走一步。</translation>
-        </message>
-        <message>
-            <source>position</source>
-            <translation>位置</translation>
-        </message>
-        <message>
-            <source>computed again in this step, not kept</source>
-            <translation>本步重新计算，不保留</translation>
-        </message>
-        <message>
-            <source>filled K</source>
-            <translation>已填 K</translation>
-        </message>
-        <message>
-            <source>filled V</source>
-            <translation>已填 V</translation>
-        </message>
-        <message>
-            <source>just written</source>
-            <translation>刚写入</translation>
-        </message>
-        <message>
-            <source>reserved, empty</source>
-            <translation>预留，空</translation>
-        </message>
-        <message>
-            <source>evicted, with its step</source>
-            <translation>已淘汰，标步数</translation>
-        </message>
-        <message>
-            <source>shade: RMS of the row, per layer</source>
-            <translation>深浅：该行的均方根，按层</translation>
-        </message>
-        <message>
-            <source>KV cache: layers down, positions right</source>
-            <translation>KV 缓存：纵向为层，横向为位置</translation>
-        </message>
-        <message>
-            <source>Arrow keys move the pinned cell, Enter shows its numbers, plus and minus zoom, 0 fits, Esc clears</source>
-            <translation>方向键移动固定的格子，回车显示数值，加减缩放，0 适应，Esc 清除</translation>
-        </message>
-        <message>
-            <source>L%1 %2 · position %3</source>
-            <translation>L%1 %2 · 位置 %3</translation>
-        </message>
-        <message>
-            <source>reserved, empty: a later token goes here</source>
-            <translation>预留，空：留给后面的词元</translation>
-        </message>
-        <message>
-            <source>RMS %1 [measured]</source>
-            <translation>均方根 %1 [实测]</translation>
-        </message>
-        <message>
-            <source>RMS not recorded</source>
-            <translation>均方根未记录</translation>
-        </message>
-        <message>
-            <source>computed again in every step, then thrown away</source>
-            <translation>每步重新计算，然后丢弃</translation>
-        </message>
-        <message>
-            <source>written by the prefill</source>
-            <translation>由预填充写入</translation>
-        </message>
-        <message>
-            <source>written in step %1</source>
-            <translation>第 %1 步写入</translation>
-        </message>
-        <message>
-            <source>evicted in step %1: no later token reads it</source>
-            <translation>第 %1 步淘汰：之后的词元读不到</translation>
-        </message>
-        <message>
-            <source>click shows the numbers, Esc clears</source>
-            <translation>点击显示数值，Esc 清除</translation>
-        </message>
-    </context>
-    <context>
-        <name>decodescope::CellView</name>
-        <message>
-            <source>Numbers of the chosen cell</source>
-            <translation>所选格子的数值</translation>
-        </message>
-        <message>
-            <source>Close (Esc)</source>
-            <translation>关闭 (Esc)</translation>
-        </message>
-        <message>
-            <source>Close</source>
-            <translation>关闭</translation>
-        </message>
-        <message>
-            <source>Layer %1 · position %2 · %3</source>
-            <translation>第 %1 层 · 位置 %2 · %3</translation>
-        </message>
-        <message>
-            <source>as stored, %1 [measured]</source>
-            <translation>按存储值，%1 [实测]</translation>
-        </message>
-        <message>
-            <source>as stored, K %1, V %2 [measured]</source>
-            <translation>按存储值，K %1，V %2 [实测]</translation>
-        </message>
-        <message>
-            <source>KV head %1 of %2 · </source>
-            <translation>KV 头 %1 / %2 · </translation>
-        </message>
-        <message>
-            <source>KV head %1 [measured]</source>
-            <translation>KV 头 %1 [实测]</translation>
-        </message>
-        <message>
-            <source>head %1</source>
-            <translation>头 %1</translation>
-        </message>
-    </context>
-    <context>
-        <name>decodescope::EngineWorker</name>
-        <message>
-            <source>There is no run yet; choose a prompt first.</source>
-            <translation>还没有运行；请先选择提示。</translation>
-        </message>
-        <message>
-            <source>The run was interrupted by an error; reset starts it anew.</source>
-            <translation>运行因错误中断；重置可重新开始。</translation>
-        </message>
-        <message>
-            <source>The lane without the cache cannot run: %1</source>
-            <translation>无缓存的一路无法运行：%1</translation>
-        </message>
-        <message>
-            <source>The lane without the cache stopped: %1</source>
-            <translation>无缓存的一路已停止：%1</translation>
-        </message>
-        <message>
-            <source>A pass without the cache takes about %1 s here, so it is measured at 64, 128, 256, ... tokens only.</source>
-            <translation>这里无缓存算一遍约需 %1 秒，因此只在 64、128、256…… 个词元处测量。</translation>
-        </message>
-        <message>
-            <source>There is no step to go on from.</source>
-            <translation>没有可以继续的步骤。</translation>
-        </message>
-        <message>
-            <source>No model is loaded yet; choose one first.</source>
-            <translation>还没有加载模型；请先选择一个。</translation>
-        </message>
-        <message>
-            <source>There is no engine behind what is shown.</source>
-            <translation>当前显示的内容背后没有引擎。</translation>
-        </message>
-        <message>
-            <source>There is not enough memory for this.</source>
-            <translation>内存不足。</translation>
-        </message>
-        <message>
-            <source>Reset starts the run anew.</source>
-            <translation>重置可重新开始运行。</translation>
-        </message>
-        <message>
-            <source>An unexpected error stopped the work: %1.</source>
-            <translation>意外错误中断了工作：%1。</translation>
-        </message>
-        <message>
-            <source>Flat out, the pass without the cache is measured every %1 tokens from here on.</source>
-            <translation>全速运行时，从这里起每 %1 个词元测一次无缓存。</translation>
-        </message>
-    </context>
-    <context>
-        <name>decodescope::ExportDialog</name>
-        <message>
-            <source>Export</source>
-            <translation>导出</translation>
-        </message>
-        <message>
-            <source> px per unit of type</source>
-            <translation> 像素/字号单位</translation>
-        </message>
-        <message>
-            <source>every row, in full precision</source>
-            <translation>全部行，完整精度</translation>
-        </message>
-        <message>
-            <source>Choose…</source>
-            <translation>选择…</translation>
-        </message>
-        <message>
-            <source>&amp;What</source>
-            <translation>内容(&amp;W)</translation>
-        </message>
-        <message>
-            <source>&amp;Format</source>
-            <translation>格式(&amp;F)</translation>
-        </message>
-        <message>
-            <source>&amp;Size</source>
-            <translation>尺寸(&amp;S)</translation>
-        </message>
-        <message>
-            <source>&amp;To</source>
-            <translation>到(&amp;T)</translation>
-        </message>
-        <message>
-            <source>Cancel</source>
-            <translation>取消</translation>
-        </message>
-        <message>
-            <source>PNG picture</source>
-            <translation>PNG 图片</translation>
-        </message>
-        <message>
-            <source>SVG drawing, type as outlines</source>
-            <translation>SVG 图形，文字转为轮廓</translation>
-        </message>
-        <message>
-            <source>PDF page</source>
-            <translation>PDF 页面</translation>
-        </message>
-        <message>
-            <source>CSV data</source>
-            <translation>CSV 数据</translation>
-        </message>
-        <message>
-            <source>JSON data</source>
-            <translation>JSON 数据</translation>
-        </message>
-        <message>
-            <source>Export to</source>
-            <translation>导出到</translation>
-        </message>
-    </context>
-    <context>
-        <name>decodescope::LiveRun</name>
-        <message>
-            <source>The prompt is empty.</source>
-            <translation>提示为空。</translation>
-        </message>
-        <message>
-            <source>Type some text or choose one of the prompts.</source>
-            <translation>请输入文字或选择一个提示。</translation>
-        </message>
-    </context>
-    <context>
-        <name>decodescope::MainWindow</name>
-        <message>
-            <source>saved %1</source>
-            <translation>已保存 %1</translation>
-        </message>
-        <message>
-            <source>Folder of a model</source>
-            <translation>模型文件夹</translation>
-        </message>
-        <message>
-            <source>Open a recording</source>
-            <translation>打开录制</translation>
-        </message>
-        <message>
-            <source>Recordings (*.dscope);;All files (*)</source>
-            <translation>录制 (*.dscope);;所有文件 (*)</translation>
-        </message>
-        <message>
-            <source>Save the run as a recording</source>
-            <translation>把运行保存为录制</translation>
-        </message>
-        <message>
-            <source>Recordings (*.dscope)</source>
-            <translation>录制 (*.dscope)</translation>
-        </message>
-        <message>
-            <source>There is nothing to export yet.</source>
-            <translation>还没有可导出的内容。</translation>
-        </message>
-        <message>
-            <source>Play a few steps first.</source>
-            <translation>请先播放几步。</translation>
-        </message>
-        <message>
-            <source>exported %1</source>
-            <translation>已导出 %1</translation>
-        </message>
-    </context>
-    <context>
-        <name>decodescope::MapView</name>
-        <message>
-            <source>What each token reads from appears here, a row per token.</source>
-            <translation>这里显示每个词元从哪里读取，每个词元一行。</translation>
-        </message>
-        <message>
-            <source>Space plays, → makes one step.</source>
-            <translation>空格播放，→ 走一步。</translation>
-        </message>
-        <message>
-            <source>not captured: byte budget</source>
-            <translation>未采集：字节预算</translation>
-        </message>
-        <message>
-            <source>not captured</source>
-            <translation>未采集</translation>
-        </message>
-        <message>
-            <source>token being computed</source>
-            <translation>正在计算的词元</translation>
-        </message>
-        <message>
-            <source>reads from</source>
-            <translation>读取自</translation>
-        </message>
-        <message>
-            <source>point at a cell for its number</source>
-            <translation>指向格子查看数值</translation>
-        </message>
-        <message>
-            <source>Attention of the chosen head: rows are tokens being computed, columns the tokens they read from</source>
-            <translation>所选头的注意力：行是正在计算的词元，列是它们读取的词元</translation>
-        </message>
-        <message>
-            <source>Arrow keys move the pinned cell, plus and minus zoom, 0 fits, Esc clears</source>
-            <translation>方向键移动固定的格子，加减缩放，0 适应，Esc 清除</translation>
-        </message>
-        <message>
-            <source>L%1, mean of %2 heads</source>
-            <translation>L%1，%2 个头的平均</translation>
-        </message>
-        <message>
-            <source>%1, step %2 [measured]</source>
-            <translation>%1，第 %2 步 [实测]</translation>
-        </message>
-        <message>
-            <source>%1 cannot read %2</source>
-            <translation>%1 不能读取 %2</translation>
-        </message>
-        <message>
-            <source>%1 comes later</source>
-            <translation>%1 在后面</translation>
-        </message>
-        <message>
-            <source>%1 reads %2: %3</source>
-            <translation>%1 读取 %2：%3</translation>
-        </message>
-        <message>
-            <source>click pins, Esc clears</source>
-            <translation>点击固定，Esc 清除</translation>
-        </message>
-        <message>
-            <source>its K and V had left the cache</source>
-            <translation>它的 K 和 V 已离开缓存</translation>
-        </message>
-        <message>
-            <source>%1 reads %2: not captured</source>
-            <translation>%1 读取 %2：未采集</translation>
-        </message>
-        <message>
-            <source>left out: the history's byte budget is used up</source>
-            <translation>略去：历史的字节预算已用完</translation>
-        </message>
-        <message>
-            <source>computed, but not recorded: capture was off</source>
-            <translation>算过但没有记录：采集已关</translation>
-        </message>
-    </context>
-    <context>
-        <name>decodescope::MessageBar</name>
-        <message>
-            <source>Close the message</source>
-            <translation>关闭消息</translation>
-        </message>
-        <message>
-            <source>Error: </source>
-            <translation>错误：</translation>
-        </message>
-        <message>
-            <source>Note: </source>
-            <translation>注意：</translation>
-        </message>
-    </context>
-    <context>
-        <name>decodescope::OverviewView</name>
-        <message>
-            <source>Attention of all heads: layers down, heads to the right</source>
-            <translation>所有头的注意力：纵向为层，横向为头</translation>
-        </message>
-        <message>
-            <source>Arrow keys choose a head</source>
-            <translation>方向键选择头</translation>
-        </message>
-    </context>
-    <context>
-        <name>decodescope::ProbabilityBars</name>
-        <message>
-            <source>Probabilities of the next token</source>
-            <translation>下一个词元的概率</translation>
-        </message>
-        <message>
-            <source> (chosen)</source>
-            <translation>（选中）</translation>
-        </message>
-        <message>
-            <source>  chosen</source>
-            <translation>  选中</translation>
-        </message>
-    </context>
-    <context>
-        <name>decodescope::PromptPopover</name>
-        <message>
-            <source>Start with this text</source>
-            <translation>用这段文字开始</translation>
-        </message>
-        <message>
-            <source>Own text as the prompt</source>
-            <translation>自己的文字作为提示</translation>
-        </message>
-        <message>
-            <source>Prompt</source>
-            <translation>提示</translation>
-        </message>
-        <message>
-            <source>Text for the model to go on from. Ctrl+Enter starts.</source>
-            <translation>让模型接着写的文字。Ctrl+回车开始。</translation>
-        </message>
-    </context>
-    <context>
-        <name>decodescope::RibbonView</name>
-        <message>
-            <source>Tokens</source>
-            <translation>词元</translation>
-        </message>
-        <message>
-            <source>Left and right move the pinned token, Esc clears</source>
-            <translation>左右键移动固定的词元，Esc 清除</translation>
-        </message>
-        <message>
-            <source>bars: what the newest token reads (%1)</source>
-            <translation>柱：最新词元读取的内容（%1）</translation>
-        </message>
-        <message>
-            <source>bars: what %1 reads (%2)</source>
-            <translation>柱：%1 读取的内容（%2）</translation>
-        </message>
-        <message>
-            <source>Token %1 of %2: %3</source>
-            <translation>词元 %1 / %2：%3</translation>
-        </message>
-        <message>
-            <source>The tokens of the text appear here, one chip each.</source>
-            <translation>文字的词元显示在这里，每个一枚。</translation>
-        </message>
-        <message>
-            <source>Space plays, → makes one step.</source>
-            <translation>空格播放，→ 走一步。</translation>
-        </message>
-        <message>
-            <source>PREFILL %1 tokens</source>
-            <translation>预填充 %1 个词元</translation>
-        </message>
-        <message>
-            <source>FED AGAIN %1 tokens</source>
-            <translation>重新送入 %1 个词元</translation>
-        </message>
-        <message>
-            <source>DECODE step %1</source>
-            <translation>解码 第 %1 步</translation>
-        </message>
-        <message>
-            <source>DECODE</source>
-            <translation>解码</translation>
-        </message>
-        <message>
-            <source>%1 · position %2 · %3</source>
-            <translation>%1 · 位置 %2 · %3</translation>
-        </message>
-        <message>
-            <source>generated</source>
-            <translation>生成</translation>
-        </message>
-        <message>
-            <source>prompt</source>
-            <translation>提示</translation>
-        </message>
-        <message>
-            <source>attention of this token was not captured</source>
-            <translation>该词元的注意力未采集</translation>
-        </message>
-        <message>
-            <source>%1 · token id %2 · position %3</source>
-            <translation>%1 · 词元编号 %2 · 位置 %3</translation>
-        </message>
-    </context>
-    <context>
-        <name>decodescope::SameLight</name>
-        <message>
-            <source>Same answer: both lanes choose the same tokens</source>
-            <translation>答案相同：两路选出同样的词元</translation>
-        </message>
-        <message>
-            <source>Different answer: the lanes choose different tokens</source>
-            <translation>答案不同：两路选出不同的词元</translation>
-        </message>
-        <message>
-            <source>Differs by design: this strategy forgets on purpose</source>
-            <translation>按设计就会不同：该策略有意遗忘</translation>
-        </message>
-        <message>
-            <source>Same answer: not compared yet</source>
-            <translation>答案是否相同：尚未比较</translation>
-        </message>
-        <message>
-            <source>Same answer up to rounding: two tokens were equally likely</source>
-            <translation>在舍入误差内答案相同：两个词元同样可能</translation>
-        </message>
-    </context>
-    <context>
-        <name>decodescope::SessionController</name>
-        <message>
-            <source>Cancelled; what was there before is kept.</source>
-            <translation>已取消；之前的内容保留。</translation>
-        </message>
-        <message>
-            <source>Loading the model</source>
-            <translation>正在加载模型</translation>
-        </message>
-        <message>
-            <source>Prefill of the prompt</source>
-            <translation>正在预填充提示</translation>
-        </message>
-        <message>
-            <source>Feeding the tokens again</source>
-            <translation>正在重新送入词元</translation>
-        </message>
-        <message>
-            <source>Saving the recording</source>
-            <translation>正在保存录制</translation>
-        </message>
-        <message>
-            <source>Opening the recording</source>
-            <translation>正在打开录制</translation>
-        </message>
-        <message>
-            <source>Sweep: %1</source>
-            <translation>扫描：%1</translation>
-        </message>
-    </context>
-    <context>
-        <name>decodescope::SettingsPopover</name>
-        <message>
-            <source>Settings of the run</source>
-            <translation>运行设置</translation>
-        </message>
-        <message>
-            <source>Close</source>
-            <translation>关闭</translation>
-        </message>
-        <message>
-            <source>Apply</source>
-            <translation>应用</translation>
-        </message>
-        <message>
-            <source>Sampling</source>
-            <translation>采样</translation>
-        </message>
-        <message>
-            <source>0 (greedy)</source>
-            <translation>0（贪心）</translation>
-        </message>
-        <message>
-            <source>all</source>
-            <translation>全部</translation>
-        </message>
-        <message>
-            <source>&amp;Temperature</source>
-            <translation>温度(&amp;T)</translation>
-        </message>
-        <message>
-            <source>Top-&amp;k</source>
-            <translation>Top-&amp;k</translation>
-        </message>
-        <message>
-            <source>Top-&amp;p</source>
-            <translation>Top-&amp;p</translation>
-        </message>
-        <message>
-            <source>&amp;Seed</source>
-            <translation>种子(&amp;S)</translation>
-        </message>
-        <message>
-            <source>Cache</source>
-            <translation>缓存</translation>
-        </message>
-        <message>
-            <source>K stored as</source>
-            <translation>K 存储格式</translation>
-        </message>
-        <message>
-            <source>V stored as</source>
-            <translation>V 存储格式</translation>
-        </message>
-        <message>
-            <source>Run</source>
-            <translation>运行</translation>
-        </message>
-        <message>
-            <source>until the context is full</source>
-            <translation>直到上下文填满</translation>
-        </message>
-        <message>
-            <source>as in the file</source>
-            <translation>与文件相同</translation>
-        </message>
-        <message>
-            <source>Stop at the end token</source>
-            <translation>遇到结束词元时停止</translation>
-        </message>
-        <message>
-            <source>Read special tokens in the prompt</source>
-            <translation>识别提示中的特殊词元</translation>
-        </message>
-        <message>
-            <source>Capture attention</source>
-            <translation>采集注意力</translation>
-        </message>
-        <message>
-            <source>Keeps what every head reads. It costs a little time, so steps timed with it are marked in the charts.</source>
-            <translation>保留每个头读取的内容。会多花一点时间，因此图中会标出这样计时的步。</translation>
-        </message>
-        <message>
-            <source>Time every stage</source>
-            <translation>为每个阶段计时</translation>
-        </message>
-        <message>
-            <source>Slow motion then says how long each stage took.</source>
-            <translation>慢动作会显示每个阶段用了多久。</translation>
-        </message>
-        <message>
-            <source>&amp;New tokens</source>
-            <translation>新词元数(&amp;N)</translation>
-        </message>
-        <message>
-            <source>&amp;Weights</source>
-            <translation>权重(&amp;W)</translation>
-        </message>
-        <message>
-            <source>T&amp;hreads</source>
-            <translation>线程(&amp;H)</translation>
-        </message>
-    </context>
-    <context>
-        <name>decodescope::SpeedSlider</name>
-        <message>
-            <source>Speed</source>
-            <translation>速度</translation>
-        </message>
-        <message>
-            <source>as fast as it goes</source>
-            <translation>全速</translation>
-        </message>
-        <message>
-            <source>one token in %1 s</source>
-            <translation>每 %1 秒一个词元</translation>
-        </message>
-        <message>
-            <source>%1 tokens a second</source>
-            <translation>每秒 %1 个词元</translation>
-        </message>
-        <message>
-            <source>Speed: %1</source>
-            <translation>速度：%1</translation>
-        </message>
-    </context>
-    <context>
-        <name>decodescope::StageChips</name>
-        <message>
-            <source>Stages of a step</source>
-            <translation>一步的各阶段</translation>
-        </message>
-    </context>
-    <context>
-        <name>decodescope::StateTable</name>
-        <message>
-            <source>No model is loaded yet; choose one first.</source>
-            <translation>还没有加载模型；请先选择一个。</translation>
-        </message>
-        <message>
-            <source>A model or a file is being opened; wait for it or cancel.</source>
-            <translation>正在打开模型或文件；请等待或取消。</translation>
-        </message>
-        <message>
-            <source>Nothing is running.</source>
-            <translation>没有正在运行的内容。</translation>
-        </message>
-        <message>
-            <source>A step is under way; wait for it or cancel.</source>
-            <translation>正在执行一步；请等待或取消。</translation>
-        </message>
-        <message>
-            <source>The run is playing; pause it first.</source>
-            <translation>正在播放；请先暂停。</translation>
-        </message>
-        <message>
-            <source>A sweep is running; wait for it or cancel.</source>
-            <translation>正在扫描；请等待或取消。</translation>
-        </message>
-        <message>
-            <source>A recording is shown and there is no engine; reset to go back to a live run.</source>
-            <translation>当前显示的是录制，没有引擎；重置可回到实时运行。</translation>
-        </message>
-        <message>
-            <source>The recording is being saved; wait for it or cancel.</source>
-            <translation>正在保存录制；请等待或取消。</translation>
-        </message>
-        <message>
-            <source>There is no run yet; choose a prompt first.</source>
-            <translation>还没有运行；请先选择提示。</translation>
-        </message>
-        <message>
-            <source>This is the first step; there is nothing before it.</source>
-            <translation>这是第一步；前面没有了。</translation>
-        </message>
-        <message>
-            <source>The recording is playing; pause it first.</source>
-            <translation>录制正在播放；请先暂停。</translation>
-        </message>
-        <message>
-            <source>This is the newest step; there is nothing after it.</source>
-            <translation>这是最新一步；后面没有了。</translation>
-        </message>
-        <message>
-            <source>The run has ended; reset it or go on from an earlier step.</source>
-            <translation>运行已结束；请重置或从较早的一步继续。</translation>
-        </message>
-    </context>
-    <context>
-        <name>decodescope::StatusLine</name>
-        <message>
-            <source>Facts of the run</source>
-            <translation>运行信息</translation>
-        </message>
-        <message>
-            <source>Messages</source>
-            <translation>消息</translation>
-        </message>
-        <message>
-            <source>Cancel</source>
-            <translation>取消</translation>
-        </message>
-        <message>
-            <source>no message</source>
-            <translation>没有消息</translation>
-        </message>
-        <message>
-            <source>opening the model</source>
-            <translation>正在打开模型</translation>
-        </message>
-        <message>
-            <source>no run yet</source>
-            <translation>还没有运行</translation>
-        </message>
-        <message>
-            <source>%1, %2 weights, %3 cache</source>
-            <translation>%1，%2 权重，%3 缓存</translation>
-        </message>
-        <message>
-            <source>seeded weights: the text means nothing</source>
-            <translation>随机权重：文字没有意义</translation>
-        </message>
-        <message>
-            <source>greedy, seed %1</source>
-            <translation>贪心，种子 %1</translation>
-        </message>
-        <message>
-            <source>temperature %1, seed %2</source>
-            <translation>温度 %1，种子 %2</translation>
-        </message>
-        <message>
-            <source>recording of %1</source>
-            <translation>%1 的录制</translation>
-        </message>
-        <message>
-            <source>capture on: timings marked</source>
-            <translation>采集开：计时有标记</translation>
-        </message>
-        <message>
-            <source>capture off</source>
-            <translation>采集关</translation>
-        </message>
-        <message>
-            <source>1 thread</source>
-            <translation>1 线程</translation>
-        </message>
-        <message>
-            <source>%1 threads</source>
-            <translation>%1 线程</translation>
-        </message>
-    </context>
-    <context>
-        <name>decodescope::StrategyForm</name>
-        <message>
-            <source>chosen from the run</source>
-            <translation>由运行决定</translation>
-        </message>
-    </context>
-    <context>
-        <name>decodescope::SweepPage</name>
-        <message>
-            <source>"%1" is no length: whole numbers from 2 on.</source>
-            <translation>“%1”不是长度：需为不小于 2 的整数。</translation>
-        </message>
-        <message>
-            <source>Length %1 does not fit the model's context of %2 tokens.</source>
-            <translation>长度 %1 超出模型的上下文 %2 个词元。</translation>
-        </message>
-        <message>
-            <source>Name at least one length, for example 64, 128, 256.</source>
-            <translation>请至少给出一个长度，例如 64, 128, 256。</translation>
-        </message>
-        <message>
-            <source>Sweep: time per token against length</source>
-            <translation>扫描：每词元时间与长度</translation>
-        </message>
-        <message>
-            <source>Sweep: table of medians and speed-ups</source>
-            <translation>扫描：中位数与加速比表</translation>
-        </message>
-        <message>
-            <source>&amp;Lengths</source>
-            <translation>长度(&amp;L)</translation>
-        </message>
-        <message>
-            <source>Lengths to measure, in tokens</source>
-            <translation>要测量的长度（词元）</translation>
-        </message>
-        <message>
-            <source> repeats</source>
-            <translation> 次重复</translation>
-        </message>
-        <message>
-            <source>Repeats of each measurement</source>
-            <translation>每次测量的重复次数</translation>
-        </message>
-        <message>
-            <source>Start</source>
-            <translation>开始</translation>
-        </message>
-        <message>
-            <source>Progress of the sweep</source>
-            <translation>扫描进度</translation>
-        </message>
-        <message>
-            <source>Choose at least one cache to measure.</source>
-            <translation>请至少选择一种缓存。</translation>
-        </message>
-        <message>
-            <source>Cancel</source>
-            <translation>取消</translation>
-        </message>
-        <message>
-            <source>speed-up</source>
-            <translation>加速比</translation>
-        </message>
-        <message>
-            <source>Cancelled: what was measured before is shown.</source>
-            <translation>已取消：显示已测得的结果。</translation>
-        </message>
-        <message>
-            <source>length</source>
-            <translation>长度</translation>
-        </message>
-    </context>
-    <context>
-        <name>decodescope::TransportBar</name>
-        <message>
-            <source>&amp;Model</source>
-            <translation>模型(&amp;M)</translation>
-        </message>
-        <message>
-            <source>The model that runs</source>
-            <translation>运行的模型</translation>
-        </message>
-        <message>
-            <source>&amp;Device</source>
-            <translation>设备(&amp;D)</translation>
-        </message>
-        <message>
-            <source>What computes</source>
-            <translation>计算设备</translation>
-        </message>
-        <message>
-            <source>&amp;Cache</source>
-            <translation>缓存(&amp;C)</translation>
-        </message>
-        <message>
-            <source>How keys and values are kept; every token stays when you switch</source>
-            <translation>键和值如何保留；切换时所有词元都不变</translation>
-        </message>
-        <message>
-            <source>Prom&amp;pt</source>
-            <translation>提示(&amp;P)</translation>
-        </message>
-        <message>
-            <source>What the model goes on from</source>
-            <translation>模型接着写的开头</translation>
-        </message>
-        <message>
-            <source>To the first step</source>
-            <translation>到第一步</translation>
-        </message>
-        <message>
-            <source>To the first step (Home). At the first step: start again with the same prompt</source>
-            <translation>到第一步 (Home)。已在第一步时：用同样的提示重新开始</translation>
-        </message>
-        <message>
-            <source>Step back</source>
-            <translation>后退一步</translation>
-        </message>
-        <message>
-            <source>One step back: only the view moves (Left)</source>
-            <translation>后退一步：只移动视图（左方向键）</translation>
-        </message>
-        <message>
-            <source>▶ Play</source>
-            <translation>▶ 播放</translation>
-        </message>
-        <message>
-            <source>Play or pause</source>
-            <translation>播放或暂停</translation>
-        </message>
-        <message>
-            <source>Play or pause (Space)</source>
-            <translation>播放或暂停（空格）</translation>
-        </message>
-        <message>
-            <source>Step ▶|</source>
-            <translation>步进 ▶|</translation>
-        </message>
-        <message>
-            <source>Step</source>
-            <translation>步进</translation>
-        </message>
-        <message>
-            <source>One step: shown again while the view is back, generated at the end (Right)</source>
-            <translation>前进一步：视图靠后时回放，在末尾则生成（右方向键）</translation>
-        </message>
-        <message>
-            <source>▶▶ End</source>
-            <translation>▶▶ 到底</translation>
-        </message>
-        <message>
-            <source>Run to the end</source>
-            <translation>运行到底</translation>
-        </message>
-        <message>
-            <source>Run to the end as fast as it goes (End)</source>
-            <translation>全速运行到底 (End)</translation>
-        </message>
-        <message>
-            <source>speed</source>
-            <translation>速度</translation>
-        </message>
-        <message>
-            <source>Race</source>
-            <translation>竞速</translation>
-        </message>
-        <message>
-            <source>Race: after each step the same tokens go once more through the whole model without a cache</source>
-            <translation>竞速：每步之后，同样的词元不用缓存再通过整个模型一次</translation>
-        </message>
-        <message>
-            <source>Settings</source>
-            <translation>设置</translation>
-        </message>
-        <message>
-            <source>Sampler, seed, KV format, weights, threads, capture, length (Ctrl+,)</source>
-            <translation>采样、种子、KV 格式、权重、线程、采集、长度 (Ctrl+,)</translation>
-        </message>
-        <message>
-            <source>Present F11</source>
-            <translation>演示 F11</translation>
-        </message>
-        <message>
-            <source>Large type and chosen panels, for a lecture hall (F11)</source>
-            <translation>大字号和选定的面板，适合课堂 (F11)</translation>
-        </message>
-        <message>
-            <source>Menu</source>
-            <translation>菜单</translation>
-        </message>
-        <message>
-            <source>Menu (F10)</source>
-            <translation>菜单 (F10)</translation>
-        </message>
-        <message>
-            <source>Model folder…</source>
-            <translation>模型文件夹…</translation>
-        </message>
-        <message>
-            <source>Own text…</source>
-            <translation>自己的文字…</translation>
-        </message>
-        <message>
-            <source>❚❚ Pause</source>
-            <translation>❚❚ 暂停</translation>
-        </message>
-    </context>
-    <context>
-        <name>decodescope::WindowActions</name>
-        <message>
-            <source>&amp;File</source>
-            <translation>文件(&amp;F)</translation>
-        </message>
-        <message>
-            <source>&amp;Run</source>
-            <translation>运行(&amp;R)</translation>
-        </message>
-        <message>
-            <source>&amp;View</source>
-            <translation>视图(&amp;V)</translation>
-        </message>
-        <message>
-            <source>&amp;Help</source>
-            <translation>帮助(&amp;H)</translation>
-        </message>
-        <message>
-            <source>Open &amp;model folder…</source>
-            <translation>打开模型文件夹(&amp;M)…</translation>
-        </message>
-        <message>
-            <source>&amp;Open recording…</source>
-            <translation>打开录制(&amp;O)…</translation>
-        </message>
-        <message>
-            <source>&amp;Save recording…</source>
-            <translation>保存录制(&amp;S)…</translation>
-        </message>
-        <message>
-            <source>&amp;Export…</source>
-            <translation>导出(&amp;E)…</translation>
-        </message>
-        <message>
-            <source>&amp;Quit</source>
-            <translation>退出(&amp;Q)</translation>
-        </message>
-        <message>
-            <source>&amp;Start again</source>
-            <translation>重新开始(&amp;S)</translation>
-        </message>
-        <message>
-            <source>&amp;Continue from here</source>
-            <translation>从这里继续(&amp;C)</translation>
-        </message>
-        <message>
-            <source>Drops what comes after the viewed step and goes on from there</source>
-            <translation>丢弃所看步骤之后的内容，从那里继续</translation>
-        </message>
-        <message>
-            <source>C&amp;ancel what runs</source>
-            <translation>取消正在运行的(&amp;A)</translation>
-        </message>
-        <message>
-            <source>Se&amp;ttings of the run…</source>
-            <translation>运行设置(&amp;T)…</translation>
-        </message>
-        <message>
-            <source>&amp;Presentation</source>
-            <translation>演示(&amp;P)</translation>
-        </message>
-        <message>
-            <source>&amp;Reset layout</source>
-            <translation>重置布局(&amp;R)</translation>
-        </message>
-        <message>
-            <source>Pa&amp;nels</source>
-            <translation>面板(&amp;N)</translation>
-        </message>
-        <message>
-            <source>Panels in the presentati&amp;on</source>
-            <translation>演示中的面板(&amp;O)</translation>
-        </message>
-        <message>
-            <source>Go to %1</source>
-            <translation>转到 %1</translation>
-        </message>
-        <message>
-            <source>&amp;Theme</source>
-            <translation>主题(&amp;T)</translation>
-        </message>
-        <message>
-            <source>&amp;Light</source>
-            <translation>浅色(&amp;L)</translation>
-        </message>
-        <message>
-            <source>&amp;Dark</source>
-            <translation>深色(&amp;D)</translation>
-        </message>
-        <message>
-            <source>As the &amp;system</source>
-            <translation>跟随系统(&amp;S)</translation>
-        </message>
-        <message>
-            <source>&amp;Language</source>
-            <translation>语言(&amp;L)</translation>
-        </message>
-        <message>
-            <source>As the s&amp;ystem</source>
-            <translation>跟随系统(&amp;Y)</translation>
-        </message>
-        <message>
-            <source>T&amp;ype</source>
-            <translation>字号(&amp;Y)</translation>
-        </message>
-        <message>
-            <source>&amp;Larger</source>
-            <translation>放大(&amp;L)</translation>
-        </message>
-        <message>
-            <source>&amp;Smaller</source>
-            <translation>缩小(&amp;S)</translation>
-        </message>
-        <message>
-            <source>&amp;Normal</source>
-            <translation>正常(&amp;N)</translation>
-        </message>
-        <message>
-            <source>&amp;Glossary</source>
-            <translation>术语表(&amp;G)</translation>
-        </message>
-        <message>
-            <source>&amp;Keyboard</source>
-            <translation>键盘(&amp;K)</translation>
-        </message>
-        <message>
-            <source>&amp;About Decodescope</source>
-            <translation>关于 Decodescope(&amp;A)</translation>
-        </message>
-        <message>
-            <source>Play or pause</source>
-            <translation>播放或暂停</translation>
-        </message>
-        <message>
-            <source>Step back</source>
-            <translation>后退一步</translation>
-        </message>
-        <message>
-            <source>Step</source>
-            <translation>步进</translation>
-        </message>
-        <message>
-            <source>To the first step</source>
-            <translation>到第一步</translation>
-        </message>
-        <message>
-            <source>To the newest step, then to the end</source>
-            <translation>到最新一步，再到底</translation>
-        </message>
-        <message>
-            <source>Clear or leave</source>
-            <translation>清除或离开</translation>
-        </message>
-        <message>
-            <source>Page back</source>
-            <translation>上一页</translation>
-        </message>
-        <message>
-            <source>Page on</source>
-            <translation>下一页</translation>
-        </message>
-        <message>
-            <source>Menu</source>
-            <translation>菜单</translation>
-        </message>
-    </context>
-    <context>
-        <name>engine</name>
-        <message>
-            <source>Computed Q, K and V for the {0} tokens of the prompt together, in {1} layers.</source>
-            <translation>在 {1} 层中为提示的 {0} 个词元一起计算 Q、K、V。</translation>
-        </message>
-        <message>
-            <source>Computed Q, K and V for the single token of the prompt, in {1} layers.</source>
-            <translation>在 {1} 层中为提示唯一的词元计算 Q、K、V。</translation>
-        </message>
-        <message>
-            <source>Computed Q, K and V for {0} tokens in {1} layers.</source>
-            <translation>在 {1} 层中为 {0} 个词元计算 Q、K、V。</translation>
-        </message>
-        <message>
-            <source>Computed Q, K and V for {0} token in {1} layers.</source>
-            <translation>在 {1} 层中为 {0} 个词元计算 Q、K、V。</translation>
-        </message>
-        <message>
-            <source>Fed {0} known tokens again, in {1} layers; nothing of the text changed.</source>
-            <translation>在 {1} 层中重新送入 {0} 个已知词元；文字没有变化。</translation>
-        </message>
-        <message>
-            <source>Fed {0} known token again, in {1} layers; nothing of the text changed.</source>
-            <translation>在 {1} 层中重新送入 {0} 个已知词元；文字没有变化。</translation>
-        </message>
-        <message>
-            <source>Computed Q, K and V again for all {0} tokens in {1} layers: nothing had been kept.</source>
-            <translation>在 {1} 层中为全部 {0} 个词元重新计算 Q、K、V：之前什么都没保留。</translation>
-        </message>
-        <message>
-            <source>Read {0} cached rows per layer, wrote {1}.</source>
-            <translation>每层读取 {0} 行缓存，写入 {1} 行。</translation>
-        </message>
-        <message>
-            <source>Wrote {0} rows into the cache of every layer at once; none had to be read from before.</source>
-            <translation>一次向每层的缓存写入 {0} 行；无需读取以前的行。</translation>
-        </message>
-        <message>
-            <source>The cache keeps nothing: no rows written, none to read in the next step.</source>
-            <translation>缓存什么都不保留：没有写入，下一步也无可读取。</translation>
-        </message>
-        <message>
-            <source>The cache grew: {0} were copied into longer buffers; at the peak, old and new took {1} together.</source>
-            <translation>缓存增长：{0} 被复制到更长的缓冲区；峰值时新旧合计 {1}。</translation>
-        </message>
-        <message>
-            <source>{0} of {1} reserved rows are in use; the reserve holds {2}.</source>
-            <translation>预留的 {1} 行中已用 {0} 行；预留共 {2}。</translation>
-        </message>
-        <message>
-            <source>{0} positions left the cache: {1}.</source>
-            <translation>{0} 个位置离开缓存：{1}。</translation>
-        </message>
-        <message>
-            <source>Position {1} left the cache.</source>
-            <translation>位置 {1} 离开缓存。</translation>
-        </message>
-        <message>
-            <source>Without the cache: {0} tokens through every layer, {1} times the products.</source>
-            <translation>若无缓存：{0} 个词元要通过每一层，乘法是现在的 {1} 倍。</translation>
-        </message>
-        <message>
-            <source>With a cache, one token would have been enough: {0} times fewer products.</source>
-            <translation>若有缓存，算一个词元就够：乘法少到 1/{0}。</translation>
-        </message>
-        <message>
-            <source>The pass took {0} ms.</source>
-            <translation>这一遍用了 {0} 毫秒。</translation>
-        </message>
-        <message>
-            <source>The pass took {0} ms, with attention captured.</source>
-            <translation>这一遍用了 {0} 毫秒，含采集注意力。</translation>
-        </message>
-        <message>
-            <source>The pass took {0} ms; it used its buffers for the first time and stays out of medians.</source>
-            <translation>这一遍用了 {0} 毫秒；缓冲区首次使用，不计入中位数。</translation>
-        </message>
-        <message>
-            <source>Next token: {0}, with {1} % by the plain softmax.</source>
-            <translation>下一个词元：{0}，softmax 概率 {1} %。</translation>
-        </message>
-        <message>
-            <source>The run ends here: the wanted number of tokens is reached.</source>
-            <translation>运行到此结束：已达到要求的词元数。</translation>
-        </message>
-        <message>
-            <source>The run ends here: the model wrote its end token.</source>
-            <translation>运行到此结束：模型写出了结束词元。</translation>
-        </message>
-        <message>
-            <source>The run ends here: the context of {0} tokens is full.</source>
-            <translation>运行到此结束：{0} 个词元的上下文已满。</translation>
-        </message>
-        <message>
-            <source>The run was stopped here.</source>
-            <translation>运行在此停止。</translation>
-        </message>
-        <message>
-            <source>The recompute lane has not run yet; there is nothing to compare.</source>
-            <translation>重算一路还没有运行；无从比较。</translation>
-        </message>
-        <message>
-            <source>This run keeps no cache: both lanes do the same work.</source>
-            <translation>本次运行没有缓存：两路做同样的工作。</translation>
-        </message>
-        <message>
-            <source>{0} times faster with the cache at {1} tokens: {2} ms instead of {3} ms.</source>
-            <translation>{1} 个词元时用缓存快 {0} 倍：{2} 毫秒，而不是 {3} 毫秒。</translation>
-        </message>
-        <message>
-            <source>No benefit at this length: {0} times at {1} tokens ({2} ms and {3} ms), because so few tokens are computed again almost for free.</source>
-            <translation>这个长度没有收益：{1} 个词元时 {0} 倍（{2} 毫秒与 {3} 毫秒），因为这么少的词元重算几乎不花时间。</translation>
-        </message>
-        <message>
-            <source>No benefit at this length: {0} times at {1} tokens ({2} ms and {3} ms), because reading the weights takes most of both passes.</source>
-            <translation>这个长度没有收益：{1} 个词元时 {0} 倍（{2} 毫秒与 {3} 毫秒），因为两遍都主要花在读取权重上。</translation>
-        </message>
-        <message>
-            <source>No benefit at this length: {0} times at {1} tokens ({2} ms and {3} ms), because starting a pass costs more here than the products that the cache saves.</source>
-            <translation>这个长度没有收益：{1} 个词元时 {0} 倍（{2} 毫秒与 {3} 毫秒），因为启动一遍的开销比缓存省下的乘法还大。</translation>
-        </message>
-        <message>
-            <source>There is no comparison yet.</source>
-            <translation>还没有比较。</translation>
-        </message>
-        <message>
-            <source>Same answer in all {0} comparisons; the largest logit difference is {1}.</source>
-            <translation>{0} 次比较答案都相同；logit 最大差 {1}。</translation>
-        </message>
-        <message>
-            <source>Same logits up to {1} in {0} comparisons, but the likeliest token changed in {2} of them: two tokens were equally likely.</source>
-            <translation>{0} 次比较中 logits 相差不超过 {1}，但其中 {2} 次最可能的词元变了：两个词元同样可能。</translation>
-        </message>
-        <message>
-            <source>Different answer in {2} of {0} comparisons; the largest logit difference is {1}.</source>
-            <translation>{0} 次比较中有 {2} 次答案不同；logit 最大差 {1}。</translation>
-        </message>
-        <message>
-            <source>Differs by design: rows have left the cache or are stored coarsely. The largest logit difference is {1} in {0} comparisons.</source>
-            <translation>按设计就会不同：有的行已离开缓存，或存储较粗。{0} 次比较中 logit 最大差 {1}。</translation>
-        </message>
-        <message>
-            <source>Growing</source>
-            <translation>增长式</translation>
-        </message>
-        <message>
-            <source>Every step makes a new buffer that is longer by the new rows, copies the old rows into it and frees the old one. Nothing is reserved in advance, but the copies add up and for a moment old and new lie side by side.</source>
-            <translation>每一步都新建一个加长的缓冲区，把旧行复制过去，再释放旧的。不预先占用内存，但复制会累积，而且新旧缓冲区会短暂并存。</translation>
-        </message>
-        <message>
-            <source>Preallocated</source>
-            <translation>预分配</translation>
-        </message>
-        <message>
-            <source>Room for all tokens is allocated at the start and every row is written at its own position. Nothing is copied, but what is reserved and not used yet is taken all the same.</source>
-            <translation>一开始就为所有词元分配空间，每行写在自己的位置上。从不复制，但预留而未用的内存同样被占着。</translation>
-        </message>
-        <message>
-            <source>Tokens that the cache has room for; 0 takes prompt and new tokens together, at most the model's context.</source>
-            <translation>缓存可容纳的词元数；0 表示提示与新词元之和，最多为模型的上下文。</translation>
-        </message>
-        <message>
-            <source>One allocation for all layers instead of one for each layer.</source>
-            <translation>所有层合用一次分配，而不是每层一次。</translation>
-        </message>
-        <message>
-            <source>No cache (recompute)</source>
-            <translation>无缓存（重算）</translation>
-        </message>
-        <message>
-            <source>Nothing is kept: every step runs all tokens of the sequence through the model again and uses the last row only. This is what a decoder costs without a cache.</source>
-            <translation>什么都不保留：每一步都让序列的全部词元重新通过模型，只用最后一行。这就是没有缓存时解码器的代价。</translation>
-        </message>
-        <message>
-            <source>Bundled model</source>
-            <translation>内置模型</translation>
-        </message>
-        <message>
-            <source>a small LLaMA that writes short stories in English and Chinese</source>
-            <translation>一个用中英文写短故事的小 LLaMA</translation>
-        </message>
-    </context>
-    <context>
-        <name>panels</name>
-        <message>
-            <source>Tokens</source>
-            <translation>词元</translation>
-        </message>
-        <message>
-            <source>Every token as a chip: prompt and generated, prefill apart from decode.</source>
-            <translation>每个词元一枚：提示与生成、预填充与解码分开。</translation>
-        </message>
-        <message>
-            <source>KV cache</source>
-            <translation>KV 缓存</translation>
-        </message>
-        <message>
-            <source>Which keys and values are kept, layer by layer, position by position.</source>
-            <translation>逐层逐位置显示保留了哪些键和值。</translation>
-        </message>
-        <message>
-            <source>Attention</source>
-            <translation>注意力</translation>
-        </message>
-        <message>
-            <source>What each token reads from, for every head of every layer.</source>
-            <translation>每层每个头中，各词元从哪里读取。</translation>
-        </message>
-        <message>
-            <source>Timing</source>
-            <translation>计时</translation>
-        </message>
-        <message>
-            <source>Milliseconds per token with and without the cache.</source>
-            <translation>有缓存与无缓存时每词元的毫秒数。</translation>
-        </message>
-        <message>
-            <source>Memory</source>
-            <translation>内存</translation>
-        </message>
-        <message>
-            <source>Bytes by purpose over the run, beside the formula.</source>
-            <translation>运行中各用途的字节数，与公式对照。</translation>
-        </message>
-        <message>
-            <source>What just happened</source>
-            <translation>刚刚发生了什么</translation>
-        </message>
-        <message>
-            <source>The viewed step in words and numbers, stage by stage.</source>
-            <translation>用文字和数字逐阶段说明所看的一步。</translation>
-        </message>
-    </context>
+<context>
+    <name>AttentionPanel</name>
+    <message>
+        <location filename="../../ui/panels/attention/attention_panel.cpp" line="34"/>
+        <source>layers × heads: click to choose</source>
+        <translation>层 × 头：点击选择</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/attention/attention_panel.cpp" line="38"/>
+        <source>mean over heads</source>
+        <translation>各头平均</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/attention/attention_panel.cpp" line="39"/>
+        <source>hide below 0.02</source>
+        <translation>隐藏低于 0.02 的</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/attention/attention_panel.cpp" line="57"/>
+        <source>rows: token being computed; columns: token it reads from; one fixed scale 0 to 1</source>
+        <translation>行：正在计算的词元；列：它读取的词元；固定标尺 0 到 1</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/attention/attention_panel.cpp" line="75"/>
+        <source>Zoom out (−)</source>
+        <translation>缩小 (−)</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/attention/attention_panel.cpp" line="76"/>
+        <source>Zoom in (+)</source>
+        <translation>放大 (+)</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/attention/attention_panel.cpp" line="77"/>
+        <source>fit</source>
+        <translation>适应</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/attention/attention_panel.cpp" line="77"/>
+        <source>Everything in view (0)</source>
+        <translation>显示全部 (0)</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/attention/attention_panel.cpp" line="108"/>
+        <source>Attention of layer %1, mean over heads</source>
+        <translation>第 %1 层的注意力，各头平均</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/attention/attention_panel.cpp" line="109"/>
+        <source>Attention of layer %1, head %2</source>
+        <translation>第 %1 层第 %2 头的注意力</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/attention/attention_panel.cpp" line="116"/>
+        <source>Attention of all heads</source>
+        <translation>所有头的注意力</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/attention/attention_panel.cpp" line="168"/>
+        <source>finds the earlier mention (induction, from the model card)</source>
+        <translation>找到之前的出现（归纳头，据模型卡）</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/attention/attention_panel.cpp" line="169"/>
+        <source>reads the token before (from the model card)</source>
+        <translation>读取前一个词元（据模型卡）</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/attention/attention_panel.cpp" line="170"/>
+        <source>rests on the first token (from the model card)</source>
+        <translation>停在第一个词元上（据模型卡）</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/attention/attention_panel.cpp" line="171"/>
+        <source>no single role on the model card</source>
+        <translation>模型卡上没有单一角色</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/attention/attention_panel.cpp" line="178"/>
+        <source>L%1: mean over its heads</source>
+        <translation>L%1：各头平均</translation>
+    </message>
+</context>
+<context>
+    <name>CachePanel</name>
+    <message>
+        <location filename="../../ui/panels/cache/cache_panel.cpp" line="39"/>
+        <source>layers down, positions right</source>
+        <translation>纵向为层，横向为位置</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/cache/cache_panel.cpp" line="57"/>
+        <source>Zoom out (−)</source>
+        <translation>缩小 (−)</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/cache/cache_panel.cpp" line="58"/>
+        <source>Zoom in (+)</source>
+        <translation>放大 (+)</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/cache/cache_panel.cpp" line="59"/>
+        <source>fit</source>
+        <translation>适应</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/cache/cache_panel.cpp" line="59"/>
+        <source>Everything in view (0)</source>
+        <translation>显示全部 (0)</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/cache/cache_panel.cpp" line="80"/>
+        <source>KV cache: layers and positions</source>
+        <translation>KV 缓存：层与位置</translation>
+    </message>
+</context>
+<context>
+    <name>CacheStory</name>
+    <message>
+        <location filename="../../ui/viewmodels/cache_story.cpp" line="51"/>
+        <source>0 slots · nothing is kept [measured]</source>
+        <translation>0 个槽位 · 什么都不保留 [实测]</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/cache_story.cpp" line="52"/>
+        <source>%1 of %2 slots · %3 used · %4 reserved [measured]</source>
+        <translation>%1 / %2 个槽位 · 已用 %3 · 预留 %4 [实测]</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/cache_story.cpp" line="70"/>
+        <source>no cache: all %1 tokens are computed again each step, and nothing is kept</source>
+        <translation>无缓存：每一步都重新计算全部 %1 个词元，什么都不保留</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/cache_story.cpp" line="76"/>
+        <source>nothing copied in this step · %1 copied in all [measured]</source>
+        <translation>本步没有复制 · 累计复制 %1 [实测]</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/cache_story.cpp" line="80"/>
+        <source>set aside at the start, and full now: room for %1 tokens</source>
+        <translation>开始时一次预留，现已占满：可容纳 %1 个词元</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/cache_story.cpp" line="82"/>
+        <source>set aside at the start: room for %1 tokens, %2 still empty · nothing is ever copied</source>
+        <translation>开始时一次预留：可容纳 %1 个词元，还空着 %2 个 · 从不复制</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/cache_story.cpp" line="87"/>
+        <source>%1 of %2 tokens are kept; the others have left the cache</source>
+        <translation>保留 %2 个词元中的 %1 个；其余已离开缓存</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/cache_story.cpp" line="89"/>
+        <source>all %1 tokens are kept</source>
+        <translation>全部 %1 个词元都保留着</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/cache_story.cpp" line="74"/>
+        <source>%1 copied in this step, %2 in all · peak old + new %3 [measured]</source>
+        <translation>本步复制 %1，累计 %2 · 新旧合计峰值 %3 [实测]</translation>
+    </message>
+</context>
+<context>
+    <name>Glossary</name>
+    <message>
+        <location filename="../../ui/widgets/glossary.cpp" line="14"/>
+        <source>Token</source>
+        <translation>词元</translation>
+    </message>
+    <message>
+        <location filename="../../ui/widgets/glossary.cpp" line="15"/>
+        <source>The unit a model reads and writes: a word, a part of a word, or one character.</source>
+        <translation>模型读写的单位：一个词、词的一部分或一个字。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/widgets/glossary.cpp" line="16"/>
+        <source>Prompt</source>
+        <translation>提示</translation>
+    </message>
+    <message>
+        <location filename="../../ui/widgets/glossary.cpp" line="17"/>
+        <source>The text given to the model before it writes anything.</source>
+        <translation>模型开始写之前给它的文字。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/widgets/glossary.cpp" line="18"/>
+        <source>Prefill</source>
+        <translation>预填充</translation>
+    </message>
+    <message>
+        <location filename="../../ui/widgets/glossary.cpp" line="19"/>
+        <source>The first pass: all tokens of the prompt go through the model at once and fill the cache.</source>
+        <translation>第一遍：提示的全部词元一次通过模型，填好缓存。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/widgets/glossary.cpp" line="21"/>
+        <source>Decode</source>
+        <translation>解码</translation>
+    </message>
+    <message>
+        <location filename="../../ui/widgets/glossary.cpp" line="22"/>
+        <source>Writing: one token per step, each step reads what the cache kept.</source>
+        <translation>书写：每步一个词元，每步读取缓存里保留的内容。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/widgets/glossary.cpp" line="23"/>
+        <source>Step</source>
+        <translation>步</translation>
+    </message>
+    <message>
+        <location filename="../../ui/widgets/glossary.cpp" line="24"/>
+        <source>One pass through the model; step 0 is the prefill.</source>
+        <translation>模型运行一遍；第 0 步是预填充。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/widgets/glossary.cpp" line="25"/>
+        <source>Layer</source>
+        <translation>层</translation>
+    </message>
+    <message>
+        <location filename="../../ui/widgets/glossary.cpp" line="26"/>
+        <source>One block of the model: attention, then a feed-forward network. Each layer has its own K and V.</source>
+        <translation>模型的一个模块：先注意力，后前馈网络。每层有自己的 K 和 V。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/widgets/glossary.cpp" line="29"/>
+        <source>Head</source>
+        <translation>头</translation>
+    </message>
+    <message>
+        <location filename="../../ui/widgets/glossary.cpp" line="30"/>
+        <source>One of several attentions that run side by side in a layer, each looking for something else.</source>
+        <translation>同一层里并排运行的多个注意力之一，各找各的东西。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/widgets/glossary.cpp" line="32"/>
+        <source>KV head</source>
+        <translation>KV 头</translation>
+    </message>
+    <message>
+        <location filename="../../ui/widgets/glossary.cpp" line="33"/>
+        <source>A pair of K and V that several query heads share, so that the cache is smaller.</source>
+        <translation>由几个查询头共用的一对 K 和 V，使缓存更小。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/widgets/glossary.cpp" line="34"/>
+        <source>Position</source>
+        <translation>位置</translation>
+    </message>
+    <message>
+        <location filename="../../ui/widgets/glossary.cpp" line="35"/>
+        <source>The place of a token in the sequence, from 0.</source>
+        <translation>词元在序列中的位置，从 0 数起。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/widgets/glossary.cpp" line="36"/>
+        <source>Q (query)</source>
+        <translation>Q（查询）</translation>
+    </message>
+    <message>
+        <location filename="../../ui/widgets/glossary.cpp" line="37"/>
+        <source>What the token being computed asks for; used once, never kept.</source>
+        <translation>正在计算的词元提出的查询；用一次，不保留。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/widgets/glossary.cpp" line="38"/>
+        <source>K (key)</source>
+        <translation>K（键）</translation>
+    </message>
+    <message>
+        <location filename="../../ui/widgets/glossary.cpp" line="39"/>
+        <source>What a token offers to be found by; kept so that later tokens need not compute it again.</source>
+        <translation>词元供人查找的标识；保留下来，后面的词元就不必重新计算。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/widgets/glossary.cpp" line="41"/>
+        <source>V (value)</source>
+        <translation>V（值）</translation>
+    </message>
+    <message>
+        <location filename="../../ui/widgets/glossary.cpp" line="42"/>
+        <source>What a token hands over to those that read it; kept beside its key.</source>
+        <translation>词元交给读取者的内容；与键一起保留。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/widgets/glossary.cpp" line="43"/>
+        <source>Attention</source>
+        <translation>注意力</translation>
+    </message>
+    <message>
+        <location filename="../../ui/widgets/glossary.cpp" line="44"/>
+        <source>The share with which the token being computed reads each earlier token; a row sums to 1.</source>
+        <translation>正在计算的词元读取之前各词元的比例；每行之和为 1。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/widgets/glossary.cpp" line="46"/>
+        <source>KV cache</source>
+        <translation>KV 缓存</translation>
+    </message>
+    <message>
+        <location filename="../../ui/widgets/glossary.cpp" line="47"/>
+        <source>Keys and values of all earlier tokens, kept so that a step computes one token and not all of them.</source>
+        <translation>之前所有词元的键和值；保留它们，每步只算一个词元，而不是全部。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/widgets/glossary.cpp" line="50"/>
+        <source>Recompute</source>
+        <translation>重算</translation>
+    </message>
+    <message>
+        <location filename="../../ui/widgets/glossary.cpp" line="51"/>
+        <source>No cache: every step sends all tokens through the model again.</source>
+        <translation>无缓存：每一步都让全部词元重新通过模型。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/widgets/glossary.cpp" line="52"/>
+        <source>Growing</source>
+        <translation>增长式</translation>
+    </message>
+    <message>
+        <location filename="../../ui/widgets/glossary.cpp" line="53"/>
+        <source>A cache that is copied to a larger buffer for every token, as simple implementations do.</source>
+        <translation>每来一个词元就复制到更大缓冲区的缓存，简单的实现就是这样。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/widgets/glossary.cpp" line="55"/>
+        <source>Preallocated</source>
+        <translation>预分配</translation>
+    </message>
+    <message>
+        <location filename="../../ui/widgets/glossary.cpp" line="56"/>
+        <source>A cache whose room is set aside at the start; a step writes into the next free slot.</source>
+        <translation>开始时就留好空间的缓存；每步写入下一个空槽位。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/widgets/glossary.cpp" line="58"/>
+        <source>Slot</source>
+        <translation>槽位</translation>
+    </message>
+    <message>
+        <location filename="../../ui/widgets/glossary.cpp" line="59"/>
+        <source>Room for K and V of one token in every layer.</source>
+        <translation>每一层中一个词元的 K 和 V 的位置。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/widgets/glossary.cpp" line="60"/>
+        <source>Reserved</source>
+        <translation>预留</translation>
+    </message>
+    <message>
+        <location filename="../../ui/widgets/glossary.cpp" line="61"/>
+        <source>Memory that is set aside for tokens still to come, and empty so far.</source>
+        <translation>为后续词元留出的内存，目前还空着。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/widgets/glossary.cpp" line="62"/>
+        <source>Evicted</source>
+        <translation>已淘汰</translation>
+    </message>
+    <message>
+        <location filename="../../ui/widgets/glossary.cpp" line="63"/>
+        <source>K and V that were dropped to make room; later tokens cannot read them any more.</source>
+        <translation>为腾出空间而丢弃的 K 和 V；之后的词元再也读不到。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/widgets/glossary.cpp" line="64"/>
+        <source>Copied</source>
+        <translation>复制量</translation>
+    </message>
+    <message>
+        <location filename="../../ui/widgets/glossary.cpp" line="65"/>
+        <source>Bytes that were moved from the old buffer to the new one because the cache grew.</source>
+        <translation>因缓存增长而从旧缓冲区搬到新缓冲区的字节数。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/widgets/glossary.cpp" line="66"/>
+        <source>Peak</source>
+        <translation>峰值</translation>
+    </message>
+    <message>
+        <location filename="../../ui/widgets/glossary.cpp" line="67"/>
+        <source>The most cache memory alive at once during the step: old and new buffer together while growing.</source>
+        <translation>本步中同时存在的最大缓存内存：增长时新旧缓冲区之和。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/widgets/glossary.cpp" line="70"/>
+        <source>RMS</source>
+        <translation>均方根</translation>
+    </message>
+    <message>
+        <location filename="../../ui/widgets/glossary.cpp" line="71"/>
+        <source>Root mean square: the typical size of the numbers in a row of K or V.</source>
+        <translation>均方根：一行 K 或 V 中数值的典型大小。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/widgets/glossary.cpp" line="72"/>
+        <source>Mean over heads</source>
+        <translation>各头平均</translation>
+    </message>
+    <message>
+        <location filename="../../ui/widgets/glossary.cpp" line="73"/>
+        <source>The average of the maps of all heads in the layer.</source>
+        <translation>该层所有头的图的平均。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/widgets/glossary.cpp" line="74"/>
+        <source>Threshold</source>
+        <translation>阈值</translation>
+    </message>
+    <message>
+        <location filename="../../ui/widgets/glossary.cpp" line="75"/>
+        <source>Weights below it are drawn as 0, so that the strong ones stand out; the numbers stay exact.</source>
+        <translation>低于它的权重按 0 绘制，让强的更醒目；数值本身不变。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/widgets/glossary.cpp" line="77"/>
+        <source>Induction head</source>
+        <translation>归纳头</translation>
+    </message>
+    <message>
+        <location filename="../../ui/widgets/glossary.cpp" line="78"/>
+        <source>A head that finds an earlier mention of the token and reads what came after it.</source>
+        <translation>找到该词元之前的出现，并读取其后内容的头。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/widgets/glossary.cpp" line="79"/>
+        <source>Previous-token head</source>
+        <translation>前一词元头</translation>
+    </message>
+    <message>
+        <location filename="../../ui/widgets/glossary.cpp" line="80"/>
+        <source>A head that reads the token just before.</source>
+        <translation>读取紧邻的前一个词元的头。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/widgets/glossary.cpp" line="81"/>
+        <source>First-token head</source>
+        <translation>首词元头</translation>
+    </message>
+    <message>
+        <location filename="../../ui/widgets/glossary.cpp" line="82"/>
+        <source>A head that rests on the first token when it has nothing to look for.</source>
+        <translation>没有要找的东西时停在第一个词元上的头。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/widgets/glossary.cpp" line="83"/>
+        <source>[measured]</source>
+        <translation>[实测]</translation>
+    </message>
+    <message>
+        <location filename="../../ui/widgets/glossary.cpp" line="84"/>
+        <source>Counted or timed in this run.</source>
+        <translation>在本次运行中计数或计时得到。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/widgets/glossary.cpp" line="85"/>
+        <source>[derived]</source>
+        <translation>[推算]</translation>
+    </message>
+    <message>
+        <location filename="../../ui/widgets/glossary.cpp" line="86"/>
+        <source>Computed from a formula and the shapes.</source>
+        <translation>由公式和形状计算得到。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/widgets/glossary.cpp" line="87"/>
+        <source>[illustrative]</source>
+        <translation>[示意]</translation>
+    </message>
+    <message>
+        <location filename="../../ui/widgets/glossary.cpp" line="88"/>
+        <source>Drawn to explain; not a figure of this run.</source>
+        <translation>为说明而画；不是本次运行的数字。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/widgets/glossary.cpp" line="89"/>
+        <source>Not captured</source>
+        <translation>未采集</translation>
+    </message>
+    <message>
+        <location filename="../../ui/widgets/glossary.cpp" line="90"/>
+        <source>The weights were computed but not recorded; this is not a weight of 0.</source>
+        <translation>权重算过但没有记录；并不是权重为 0。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/widgets/glossary.cpp" line="91"/>
+        <source>Logits</source>
+        <translation>Logits</translation>
+    </message>
+    <message>
+        <location filename="../../ui/widgets/glossary.cpp" line="92"/>
+        <source>One score per token of the vocabulary; the sampler picks the next token from them.</source>
+        <translation>词表中每个词元一个得分；采样器据此选出下一个词元。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/widgets/glossary.cpp" line="94"/>
+        <source>Temperature</source>
+        <translation>温度</translation>
+    </message>
+    <message>
+        <location filename="../../ui/widgets/glossary.cpp" line="95"/>
+        <source>How freely the sampler picks: 0 takes the likeliest token, 1 follows the probabilities.</source>
+        <translation>采样的自由程度：0 取最可能的词元，1 按概率抽取。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/widgets/glossary.cpp" line="97"/>
+        <source>top-k</source>
+        <translation>top-k</translation>
+    </message>
+    <message>
+        <location filename="../../ui/widgets/glossary.cpp" line="98"/>
+        <source>Only the k likeliest tokens may be picked.</source>
+        <translation>只能从最可能的 k 个词元中选。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/widgets/glossary.cpp" line="99"/>
+        <source>top-p</source>
+        <translation>top-p</translation>
+    </message>
+    <message>
+        <location filename="../../ui/widgets/glossary.cpp" line="100"/>
+        <source>Only the likeliest tokens that together reach the probability p may be picked.</source>
+        <translation>只能从概率合计达到 p 的最可能词元中选。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/widgets/glossary.cpp" line="101"/>
+        <source>Seed</source>
+        <translation>种子</translation>
+    </message>
+    <message>
+        <location filename="../../ui/widgets/glossary.cpp" line="102"/>
+        <source>The number that the sampler&apos;s dice start from: the same seed gives the same text.</source>
+        <translation>采样骰子的起点：同样的种子得到同样的文字。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/widgets/glossary.cpp" line="104"/>
+        <source>Weights</source>
+        <translation>权重</translation>
+    </message>
+    <message>
+        <location filename="../../ui/widgets/glossary.cpp" line="105"/>
+        <source>The numbers the model learned; read in every step, never changed.</source>
+        <translation>模型学到的数；每步都读，从不改变。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/widgets/glossary.cpp" line="106"/>
+        <source>Activations</source>
+        <translation>激活</translation>
+    </message>
+    <message>
+        <location filename="../../ui/widgets/glossary.cpp" line="107"/>
+        <source>Intermediate results of a pass; overwritten by the next one.</source>
+        <translation>一遍计算的中间结果；会被下一遍覆盖。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/widgets/glossary.cpp" line="108"/>
+        <source>FLOPs</source>
+        <translation>FLOP</translation>
+    </message>
+    <message>
+        <location filename="../../ui/widgets/glossary.cpp" line="109"/>
+        <source>Multiplications and additions of a pass, by the formula.</source>
+        <translation>一遍计算的乘加次数，按公式。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/widgets/glossary.cpp" line="110"/>
+        <source>Bandwidth</source>
+        <translation>带宽</translation>
+    </message>
+    <message>
+        <location filename="../../ui/widgets/glossary.cpp" line="111"/>
+        <source>Bytes per second between memory and processor; decoding mostly waits for it.</source>
+        <translation>内存与处理器之间每秒的字节数；解码多半在等它。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/widgets/glossary.cpp" line="112"/>
+        <source>Speed-up</source>
+        <translation>加速比</translation>
+    </message>
+    <message>
+        <location filename="../../ui/widgets/glossary.cpp" line="113"/>
+        <source>Time without the cache divided by time with it, at the same length.</source>
+        <translation>同样长度下，无缓存的时间除以有缓存的时间。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/widgets/glossary.cpp" line="114"/>
+        <source>Race</source>
+        <translation>竞速</translation>
+    </message>
+    <message>
+        <location filename="../../ui/widgets/glossary.cpp" line="115"/>
+        <source>The same tokens computed twice, with the cache and without it, each step timed.</source>
+        <translation>同样的词元算两次，一次用缓存一次不用，每步计时。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/widgets/glossary.cpp" line="116"/>
+        <source>Sweep</source>
+        <translation>扫描</translation>
+    </message>
+    <message>
+        <location filename="../../ui/widgets/glossary.cpp" line="117"/>
+        <source>Time per token at chosen lengths and with chosen caches, repeated, with medians.</source>
+        <translation>在选定的长度和缓存下测每词元时间，多次重复取中位数。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/widgets/glossary.cpp" line="118"/>
+        <source>RoPE</source>
+        <translation>RoPE</translation>
+    </message>
+    <message>
+        <location filename="../../ui/widgets/glossary.cpp" line="119"/>
+        <source>Rotary position embedding: K and Q are turned by an angle that grows with the position.</source>
+        <translation>旋转位置编码：K 和 Q 按随位置增大的角度旋转。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/widgets/glossary.cpp" line="121"/>
+        <source>MLP</source>
+        <translation>MLP</translation>
+    </message>
+    <message>
+        <location filename="../../ui/widgets/glossary.cpp" line="122"/>
+        <source>The feed-forward network of a layer; works on each token alone.</source>
+        <translation>层中的前馈网络；对每个词元单独计算。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/widgets/glossary.cpp" line="123"/>
+        <source>Norm</source>
+        <translation>归一化</translation>
+    </message>
+    <message>
+        <location filename="../../ui/widgets/glossary.cpp" line="124"/>
+        <source>Scales a token&apos;s vector to a common size before each half of a layer.</source>
+        <translation>在层的每一半之前把词元向量缩放到统一大小。</translation>
+    </message>
+</context>
+<context>
+    <name>HappenedPanel</name>
+    <message>
+        <location filename="../../ui/panels/happened/happened_panel.cpp" line="44"/>
+        <source>slow motion</source>
+        <translation>慢动作</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/happened/happened_panel.cpp" line="45"/>
+        <source>Replay this step stage by stage</source>
+        <translation>逐阶段回放这一步</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/happened/happened_panel.cpp" line="69"/>
+        <source>What a step reads, writes and saves is told here. Press Space to play, or the right arrow key for one step.</source>
+        <translation>这里说明每一步读了什么、写了什么、省了什么。按空格播放，按右方向键走一步。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/happened/happened_panel.cpp" line="77"/>
+        <source>Stages of the step: choose one, or watch them in slow motion.</source>
+        <translation>这一步的各阶段：点选一个，或用慢动作观看。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/happened/happened_panel.cpp" line="78"/>
+        <source>Probabilities were not recorded for this step.</source>
+        <translation>这一步没有记录概率。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/happened/happened_panel.cpp" line="87"/>
+        <source>Probabilities of the next token</source>
+        <translation>下一个词元的概率</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/happened/happened_panel.cpp" line="179"/>
+        <source>%1: not part of this step.</source>
+        <translation>%1：不在这一步中。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/happened/happened_panel.cpp" line="33"/>
+        <source>The step in words</source>
+        <translation>用文字说明这一步</translation>
+    </message>
+</context>
+<context>
+    <name>HappenedText</name>
+    <message>
+        <location filename="../../ui/viewmodels/happened_text.cpp" line="22"/>
+        <source>step %1, prefill</source>
+        <translation>第 %1 步，预填充</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/happened_text.cpp" line="23"/>
+        <source>step %1, decode</source>
+        <translation>第 %1 步，解码</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/happened_text.cpp" line="24"/>
+        <source>step %1, fed again</source>
+        <translation>第 %1 步，重新送入</translation>
+    </message>
+</context>
+<context>
+    <name>HelpPages</name>
+    <message>
+        <location filename="../../ui/main_window/help_pages.cpp" line="30"/>
+        <source>play or pause</source>
+        <translation>播放或暂停</translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/help_pages.cpp" line="31"/>
+        <source>one step back (the view only), one step on</source>
+        <translation>后退一步（只移动视图），前进一步</translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/help_pages.cpp" line="32"/>
+        <source>to the first step, to the newest; End at the newest runs to the end</source>
+        <translation>到第一步，到最新一步；在最新一步按 End 则运行到底</translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/help_pages.cpp" line="33"/>
+        <source>clear what is pinned; leave the single panel; leave the presentation</source>
+        <translation>清除固定的选择；离开单一面板；离开演示</translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/help_pages.cpp" line="34"/>
+        <source>presentation: large type, chosen panels</source>
+        <translation>演示：大字号，选定的面板</translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/help_pages.cpp" line="35"/>
+        <source>step in the presentation (a clicker sends these)</source>
+        <translation>在演示中步进（翻页笔发送的按键）</translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/help_pages.cpp" line="36"/>
+        <source>larger, smaller, normal type</source>
+        <translation>放大、缩小、恢复字号</translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/help_pages.cpp" line="37"/>
+        <source>settings of the run</source>
+        <translation>运行设置</translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/help_pages.cpp" line="38"/>
+        <source>open a recording, save the run, export</source>
+        <translation>打开录制、保存运行、导出</translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/help_pages.cpp" line="39"/>
+        <source>go to a panel</source>
+        <translation>转到面板</translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/help_pages.cpp" line="40"/>
+        <source>menu</source>
+        <translation>菜单</translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/help_pages.cpp" line="41"/>
+        <source>to the next control; what has the focus is outlined</source>
+        <translation>到下一个控件；有焦点的控件有外框</translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/help_pages.cpp" line="52"/>
+        <source>Shows on real numbers why language models keep a KV cache: a real decoder writes token by token, and every panel shows what it computed, kept, read and paid.</source>
+        <translation>用真实的数字说明语言模型为什么保留 KV 缓存：一个真实的解码器逐词元书写，每个面板显示它算了什么、留了什么、读了什么、花了多少。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/help_pages.cpp" line="54"/>
+        <source>Free software under the GNU General Public License, version 3 or later, without any warranty. The text of the licence comes with the program in the file LICENSE.</source>
+        <translation>自由软件，依据 GNU 通用公共许可证第 3 版或更高版本，不提供任何担保。许可证全文见随程序附带的 LICENSE 文件。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/help_pages.cpp" line="56"/>
+        <source>Made with Qt, QCustomPlot, Highway, OpenBLAS, fmt, nlohmann/json, xxHash and PCRE2.</source>
+        <translation>使用 Qt、QCustomPlot、Highway、OpenBLAS、fmt、nlohmann/json、xxHash 和 PCRE2 构建。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/help_pages.cpp" line="57"/>
+        <source>Build %1</source>
+        <translation>构建 %1</translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/help_pages.cpp" line="74"/>
+        <source>Glossary</source>
+        <translation>术语表</translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/help_pages.cpp" line="75"/>
+        <source>Keyboard</source>
+        <translation>键盘</translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/help_pages.cpp" line="76"/>
+        <source>About Decodescope</source>
+        <translation>关于 Decodescope</translation>
+    </message>
+</context>
+<context>
+    <name>MemoryPanel</name>
+    <message>
+        <location filename="../../ui/panels/memory/memory_panel.cpp" line="31"/>
+        <source>Bytes by purpose over the run</source>
+        <translation>运行中各用途的字节数</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/memory/memory_panel.cpp" line="37"/>
+        <source>Formula and counted bytes</source>
+        <translation>公式与实测字节数</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/memory/memory_panel.cpp" line="50"/>
+        <source>as the allocator counted it</source>
+        <translation>按分配器的计数</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/memory/memory_panel.cpp" line="76"/>
+        <source>Memory over the run</source>
+        <translation>运行中的内存</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/memory/memory_panel.cpp" line="105"/>
+        <source>everything</source>
+        <translation>全部</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/memory/memory_panel.cpp" line="105"/>
+        <source>Weights, activations and cache, stacked</source>
+        <translation>权重、激活和缓存，堆叠显示</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/memory/memory_panel.cpp" line="106"/>
+        <source>cache only</source>
+        <translation>仅缓存</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/memory/memory_panel.cpp" line="106"/>
+        <source>The cache alone, so that a small one can be seen</source>
+        <translation>只看缓存，小缓存也能看清</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/memory/memory_panel.cpp" line="117"/>
+        <source>tokens in the sequence</source>
+        <translation>序列中的词元数</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/memory/memory_panel.cpp" line="119"/>
+        <source>Step or play: memory by purpose appears here.</source>
+        <translation>步进或播放：这里显示各用途的内存。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/memory/memory_panel.cpp" line="139"/>
+        <source>weights</source>
+        <translation>权重</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/memory/memory_panel.cpp" line="140"/>
+        <source>activations</source>
+        <translation>激活</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/memory/memory_panel.cpp" line="142"/>
+        <source>KV used</source>
+        <translation>KV 已用</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/memory/memory_panel.cpp" line="143"/>
+        <source>KV empty</source>
+        <translation>KV 空闲</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/memory/memory_panel.cpp" line="155"/>
+        <source>%1 tokens: KV used %2 of %3</source>
+        <translation>%1 个词元：KV 已用 %2 / %3</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/memory/memory_panel.cpp" line="163"/>
+        <source>The formula with its numbers appears with the first step: press Space.</source>
+        <translation>第一步之后这里显示公式和数字：按空格。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/memory/memory_panel.cpp" line="118"/>
+        <source>Without a cache there is nothing to draw here.</source>
+        <translation>没有缓存，这里无可绘制。</translation>
+    </message>
+</context>
+<context>
+    <name>MemoryText</name>
+    <message>
+        <location filename="../../ui/viewmodels/memory_text.cpp" line="37"/>
+        <source>%1 reserved: room for %2 tokens, %3 of them empty so far</source>
+        <translation>预留 %1：可容纳 %2 个词元，目前空着 %3 个</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/memory_text.cpp" line="66"/>
+        <source> B [derived]</source>
+        <translation> B [推算]</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/memory_text.cpp" line="67"/>
+        <source>counted %1 used [measured]</source>
+        <translation>实际计数已用 %1 [实测]</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/memory_text.cpp" line="73"/>
+        <source>This step copied %1 to grow the cache; old and new together took %2 [measured]</source>
+        <translation>本步为增长缓存复制了 %1；新旧合计占用 %2 [实测]</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/memory_text.cpp" line="81"/>
+        <source>What this window keeps to draw: %1, not part of the run</source>
+        <translation>本窗口为绘图保留：%1，不属于运行本身</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/memory_text.cpp" line="25"/>
+        <source>; %1 beside the formula: scales and padding of the format</source>
+        <translation>；与公式相差 %1：格式的缩放因子与填充</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/memory_text.cpp" line="26"/>
+        <source>; %1 more than the formula: aligned addresses, second layouts</source>
+        <translation>；比公式多 %1：地址对齐与第二种布局</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/memory_text.cpp" line="27"/>
+        <source>; %1 less than the formula: read where the file lies</source>
+        <translation>；比公式少 %1：直接在文件映射处读取</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/memory_text.cpp" line="70"/>
+        <source>Nothing is kept: K and V of a pass are scratch and count as activations.</source>
+        <translation>什么都不保留：一遍中的 K 和 V 是草稿，计入激活。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/memory_text.cpp" line="76"/>
+        <source>weights %1 [measured]</source>
+        <translation>权重 %1 [实测]</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/memory_text.cpp" line="78"/>
+        <source>activations %1 [measured]: buffers of the largest pass, used again by every step</source>
+        <translation>激活 %1 [实测]：最大一遍的缓冲区，每步重复使用</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/memory_text.cpp" line="34"/>
+        <source>%1 reserved: room for %2 tokens, all of it in use</source>
+        <translation>预留 %1：可容纳 %2 个词元，已全部使用</translation>
+    </message>
+</context>
+<context>
+    <name>StageWalk</name>
+    <message>
+        <location filename="../../ui/viewmodels/stage_walk.cpp" line="83"/>
+        <source>token ids %1 → hidden %2</source>
+        <translation>词元编号 %1 → 隐藏状态 %2</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/stage_walk.cpp" line="84"/>
+        <source>hidden %1 → normed %1</source>
+        <translation>隐藏状态 %1 → 归一化 %1</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/stage_walk.cpp" line="86"/>
+        <source>normed %1 → q %2 · k %3 · v %3</source>
+        <translation>归一化 %1 → q %2 · k %3 · v %3</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/stage_walk.cpp" line="88"/>
+        <source>k %1 · v %1 → cache rows %2</source>
+        <translation>k %1 · v %1 → 缓存行 %2</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/stage_walk.cpp" line="90"/>
+        <source>q %1 · K %2 → weights %3 · V %2 → %4</source>
+        <translation>q %1 · K %2 → 权重 %3 · V %2 → %4</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/stage_walk.cpp" line="94"/>
+        <source>heads %1 → added to hidden %2</source>
+        <translation>各头 %1 → 加到隐藏状态 %2</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/stage_walk.cpp" line="96"/>
+        <source>hidden %1 → %2 → added to hidden %1</source>
+        <translation>隐藏状态 %1 → %2 → 加到隐藏状态 %1</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/stage_walk.cpp" line="98"/>
+        <source>last hidden row %1 → logits %2</source>
+        <translation>最后一行隐藏状态 %1 → logits %2</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/stage_walk.cpp" line="99"/>
+        <source>logits %1 → one token</source>
+        <translation>logits %1 → 一个词元</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/stage_walk.cpp" line="108"/>
+        <source>embed</source>
+        <translation>嵌入</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/stage_walk.cpp" line="109"/>
+        <source>norm</source>
+        <translation>归一化</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/stage_walk.cpp" line="110"/>
+        <source>QKV</source>
+        <translation>QKV</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/stage_walk.cpp" line="111"/>
+        <source>store</source>
+        <translation>存入</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/stage_walk.cpp" line="112"/>
+        <source>attend</source>
+        <translation>注意</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/stage_walk.cpp" line="113"/>
+        <source>output</source>
+        <translation>输出</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/stage_walk.cpp" line="114"/>
+        <source>MLP</source>
+        <translation>MLP</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/stage_walk.cpp" line="115"/>
+        <source>logits</source>
+        <translation>logits</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/stage_walk.cpp" line="116"/>
+        <source>sample</source>
+        <translation>采样</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/stage_walk.cpp" line="143"/>
+        <source>%1, layer %2: </source>
+        <translation>%1，第 %2 层：</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/stage_walk.cpp" line="143"/>
+        <source>%1: </source>
+        <translation>%1：</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/stage_walk.cpp" line="146"/>
+        <source>%1 [measured]</source>
+        <translation>%1 [实测]</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/stage_walk.cpp" line="147"/>
+        <source>timed together with the stage before or after</source>
+        <translation>与前后阶段一起计时</translation>
+    </message>
+</context>
+<context>
+    <name>SweepChart</name>
+    <message>
+        <location filename="../../ui/widgets/sweep_chart.cpp" line="36"/>
+        <source>ms per token</source>
+        <translation>毫秒 / 词元</translation>
+    </message>
+    <message>
+        <location filename="../../ui/widgets/sweep_chart.cpp" line="77"/>
+        <source>tokens; marks: median, bars: range</source>
+        <translation>词元数；点：中位数，竖线：范围</translation>
+    </message>
+    <message>
+        <location filename="../../ui/widgets/sweep_chart.cpp" line="79"/>
+        <source>Choose lengths and caches, then press Start: each length is measured several times, lanes in turn.</source>
+        <translation>选择长度和缓存，然后按“开始”：每个长度轮流测量多次。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/widgets/sweep_chart.cpp" line="88"/>
+        <source>%1: time grows as length^%2 (residual %3) [derived]</source>
+        <translation>%1：时间按 长度^%2 增长（残差 %3）[推算]</translation>
+    </message>
+    <message>
+        <location filename="../../ui/widgets/sweep_chart.cpp" line="76"/>
+        <source>tokens; marks: median, bars: range, lines: fitted</source>
+        <translation>词元数；点：中位数，竖线：范围，线：拟合</translation>
+    </message>
+    <message>
+        <location filename="../../ui/widgets/sweep_chart.cpp" line="36"/>
+        <source>ms per token, median of %1</source>
+        <translation>毫秒 / 词元，%1 次的中位数</translation>
+    </message>
+</context>
+<context>
+    <name>TimingChart</name>
+    <message>
+        <location filename="../../ui/panels/timing/timing_chart.cpp" line="67"/>
+        <source>this run</source>
+        <translation>本次运行</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/timing/timing_chart.cpp" line="67"/>
+        <source>cached</source>
+        <translation>缓存</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/timing/timing_chart.cpp" line="79"/>
+        <source>recompute</source>
+        <translation>重算</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/timing/timing_chart.cpp" line="88"/>
+        <source>tokens in the sequence; points measured (outlined: attention captured too), thin lines expected</source>
+        <translation>序列中的词元数；点为实测（空心：同时采集注意力），细线为预期</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/timing/timing_chart.cpp" line="90"/>
+        <source>tokens in the sequence; points measured, thin lines expected</source>
+        <translation>序列中的词元数；点为实测，细线为预期</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/timing/timing_chart.cpp" line="92"/>
+        <source>seconds</source>
+        <translation>秒</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/timing/timing_chart.cpp" line="92"/>
+        <source>ms per token</source>
+        <translation>毫秒 / 词元</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/timing/timing_chart.cpp" line="93"/>
+        <source> (%1 slower points lie above)</source>
+        <translation>（有 %1 个更慢的点在图外上方）</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/timing/timing_chart.cpp" line="94"/>
+        <source>Step or play: each step adds a point for either lane.</source>
+        <translation>步进或播放：每步为两条线各添一个点。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/timing/timing_chart.cpp" line="91"/>
+        <source>tokens; points measured, thin lines expected</source>
+        <translation>词元数；点为实测，细线为预期</translation>
+    </message>
+</context>
+<context>
+    <name>TimingPanel</name>
+    <message>
+        <location filename="../../ui/panels/timing/timing_panel.cpp" line="41"/>
+        <source>measured at chosen lengths</source>
+        <translation>在选定长度上测量</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/timing/timing_panel.cpp" line="67"/>
+        <location filename="../../ui/panels/timing/timing_panel.cpp" line="83"/>
+        <source>Time per token against length</source>
+        <translation>每词元时间与长度</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/timing/timing_panel.cpp" line="69"/>
+        <source>Time since the first step against length</source>
+        <translation>累计时间与长度</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/timing/timing_panel.cpp" line="113"/>
+        <source>per token</source>
+        <translation>每词元</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/timing/timing_panel.cpp" line="113"/>
+        <source>Time of each pass</source>
+        <translation>每一遍的时间</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/timing/timing_panel.cpp" line="114"/>
+        <source>cumulated</source>
+        <translation>累计</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/timing/timing_panel.cpp" line="115"/>
+        <source>Time since the first step: here recompute turns quadratic and worse</source>
+        <translation>自第一步起的总时间：重算在这里变成平方级甚至更糟</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/timing/timing_panel.cpp" line="116"/>
+        <source>log</source>
+        <translation>对数</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/timing/timing_panel.cpp" line="116"/>
+        <source>Logarithmic axes: a power of the length is a straight line</source>
+        <translation>对数坐标：长度的幂是一条直线</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/timing/timing_panel.cpp" line="117"/>
+        <source>Sweep…</source>
+        <translation>扫描…</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/timing/timing_panel.cpp" line="117"/>
+        <source>Measure chosen lengths and caches with repeats</source>
+        <translation>对选定的长度和缓存重复测量</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/timing/timing_panel.cpp" line="118"/>
+        <source>Export</source>
+        <translation>导出</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/timing/timing_panel.cpp" line="118"/>
+        <source>Save this chart or its data</source>
+        <translation>保存此图或其数据</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/timing/timing_panel.cpp" line="170"/>
+        <source>%1 tokens: %2 %3</source>
+        <translation>%1 个词元：%2 %3</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/timing/timing_panel.cpp" line="174"/>
+        <source>%1 tokens: recompute %2</source>
+        <translation>%1 个词元：重算 %2</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/timing/timing_panel.cpp" line="42"/>
+        <source>since the first step</source>
+        <translation>自第一步起</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/timing/timing_panel.cpp" line="42"/>
+        <source>live, both lanes</source>
+        <translation>实时，两路</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/timing/timing_panel.cpp" line="89"/>
+        <source>Speed-up and same answer, in words</source>
+        <translation>加速比与答案是否相同，用文字说明</translation>
+    </message>
+</context>
+<context>
+    <name>TimingText</name>
+    <message>
+        <location filename="../../ui/viewmodels/timing_text.cpp" line="32"/>
+        <source>same answer: yes (largest logit difference %1)</source>
+        <translation>答案相同：是（logit 最大差 %1）</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/timing_text.cpp" line="38"/>
+        <source>same answer: no, %1 of %2 tokens differ (largest logit difference %3)</source>
+        <translation>答案相同：否，%2 个词元中有 %1 个不同（logit 最大差 %3）</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/timing_text.cpp" line="43"/>
+        <source>same answer: differs by design, %1 of %2 tokens agree (largest logit difference %3)</source>
+        <translation>答案：按设计就会不同，%2 个词元中有 %1 个一致（logit 最大差 %3）</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/timing_text.cpp" line="56"/>
+        <source>No gain: this run recomputes every step. Choose a cache to see the difference.</source>
+        <translation>没有收益：本次运行每步都重算。选一种缓存看看差别。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/timing_text.cpp" line="59"/>
+        <source>No gain yet (%1x): with %2 tokens a pass over all of them costs hardly more than a pass over one.</source>
+        <translation>还没有收益（%1 倍）：只有 %2 个词元时，全部算一遍并不比算一个贵多少。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/timing_text.cpp" line="63"/>
+        <source>No gain yet (%1x): what a pass costs whatever its size is most of the time at %2 tokens.</source>
+        <translation>还没有收益（%1 倍）：%2 个词元时，大部分时间是与大小无关的固定开销。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/timing_text.cpp" line="67"/>
+        <source>No gain yet (%1x): both lanes wait for the weights, which each reads once per pass.</source>
+        <translation>还没有收益（%1 倍）：两条线都在等权重，每遍各读一次。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/timing_text.cpp" line="86"/>
+        <source>up to %1 tokens: %2x</source>
+        <translation>截至 %1 个词元：%2 倍</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/timing_text.cpp" line="87"/>
+        <source>%1x now</source>
+        <translation>现在快 %1 倍</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/timing_text.cpp" line="94"/>
+        <source>%1 per token. Turn on Race to see what recomputing costs.</source>
+        <translation>每词元 %1。打开“竞速”看看重算的代价。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/timing_text.cpp" line="97"/>
+        <source>total %1 against %2 [partly derived]</source>
+        <translation>总计 %1 对 %2 [部分推算]</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/timing_text.cpp" line="97"/>
+        <source>total %1 against %2</source>
+        <translation>总计 %1 对 %2</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/timing_text.cpp" line="34"/>
+        <source>same answer: yes up to rounding (%1); %2 times two tokens were equally likely</source>
+        <translation>答案相同：在舍入误差内是（%1）；有 %2 次两个词元同样可能</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/timing_text.cpp" line="90"/>
+        <source>%1 per token; the recompute lane has not been measured yet</source>
+        <translation>每词元 %1；重算一路尚未测量</translation>
+    </message>
+</context>
+<context>
+    <name>TokenText</name>
+    <message>
+        <location filename="../../ui/viewmodels/token_text.cpp" line="27"/>
+        <source>part of a character: bytes %1</source>
+        <translation>字符的一部分：字节 %1</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/token_text.cpp" line="42"/>
+        <source>special token %1</source>
+        <translation>特殊词元 %1</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/token_text.cpp" line="49"/>
+        <source>a token without text</source>
+        <translation>没有文字的词元</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/token_text.cpp" line="53"/>
+        <source>a space</source>
+        <translation>空格</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/token_text.cpp" line="53"/>
+        <source>%1 spaces</source>
+        <translation>%1 个空格</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/token_text.cpp" line="57"/>
+        <source>a line break</source>
+        <translation>换行</translation>
+    </message>
+</context>
+<context>
+    <name>decodescope::CacheView</name>
+    <message>
+        <location filename="../../ui/panels/cache/cache_paint.cpp" line="38"/>
+        <source>Keys and values of every token appear here: layers down, positions right.</source>
+        <translation>这里显示每个词元的键和值：纵向为层，横向为位置。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/cache/cache_paint.cpp" line="39"/>
+        <source>Space plays, → makes one step.</source>
+        <translation>空格播放，→ 走一步。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/cache/cache_paint.cpp" line="226"/>
+        <location filename="../../ui/panels/cache/cache_view.cpp" line="78"/>
+        <source>position</source>
+        <translation>位置</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/cache/cache_paint.cpp" line="284"/>
+        <source>computed again in this step, not kept</source>
+        <translation>本步重新计算，不保留</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/cache/cache_paint.cpp" line="288"/>
+        <source>filled K</source>
+        <translation>已填 K</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/cache/cache_paint.cpp" line="289"/>
+        <source>filled V</source>
+        <translation>已填 V</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/cache/cache_paint.cpp" line="290"/>
+        <source>just written</source>
+        <translation>刚写入</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/cache/cache_paint.cpp" line="292"/>
+        <source>reserved, empty</source>
+        <translation>预留，空</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/cache/cache_paint.cpp" line="293"/>
+        <source>evicted, with its step</source>
+        <translation>已淘汰，标步数</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/cache/cache_paint.cpp" line="295"/>
+        <source>shade: RMS of the row, per layer</source>
+        <translation>深浅：该行的均方根，按层</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/cache/cache_view.cpp" line="32"/>
+        <source>KV cache: layers down, positions right</source>
+        <translation>KV 缓存：纵向为层，横向为位置</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/cache/cache_view.cpp" line="34"/>
+        <location filename="../../ui/panels/cache/cache_view.cpp" line="157"/>
+        <source>Arrow keys move the pinned cell, Enter shows its numbers, plus and minus zoom, 0 fits, Esc clears</source>
+        <translation>方向键移动固定的格子，回车显示数值，加减缩放，0 适应，Esc 清除</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/cache/cache_view.cpp" line="221"/>
+        <source>L%1 %2 · position %3</source>
+        <translation>L%1 %2 · 位置 %3</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/cache/cache_view.cpp" line="222"/>
+        <source>reserved, empty: a later token goes here</source>
+        <translation>预留，空：留给后面的词元</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/cache/cache_view.cpp" line="226"/>
+        <source>RMS %1 [measured]</source>
+        <translation>均方根 %1 [实测]</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/cache/cache_view.cpp" line="226"/>
+        <source>RMS not recorded</source>
+        <translation>均方根未记录</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/cache/cache_view.cpp" line="228"/>
+        <source>computed again in every step, then thrown away</source>
+        <translation>每步重新计算，然后丢弃</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/cache/cache_view.cpp" line="233"/>
+        <source>written by the prefill</source>
+        <translation>由预填充写入</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/cache/cache_view.cpp" line="233"/>
+        <source>written in step %1</source>
+        <translation>第 %1 步写入</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/cache/cache_view.cpp" line="234"/>
+        <source>evicted in step %1: no later token reads it</source>
+        <translation>第 %1 步淘汰：之后的词元读不到</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/cache/cache_view.cpp" line="235"/>
+        <source>click shows the numbers, Esc clears</source>
+        <translation>点击显示数值，Esc 清除</translation>
+    </message>
+</context>
+<context>
+    <name>decodescope::CellView</name>
+    <message>
+        <location filename="../../ui/panels/cache/cell_view.cpp" line="32"/>
+        <source>Numbers of the chosen cell</source>
+        <translation>所选格子的数值</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/cache/cell_view.cpp" line="36"/>
+        <source>Close (Esc)</source>
+        <translation>关闭 (Esc)</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/cache/cell_view.cpp" line="37"/>
+        <source>Close</source>
+        <translation>关闭</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/cache/cell_view.cpp" line="112"/>
+        <source>Layer %1 · position %2 · %3</source>
+        <translation>第 %1 层 · 位置 %2 · %3</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/cache/cell_view.cpp" line="125"/>
+        <source>as stored, %1 [measured]</source>
+        <translation>按存储值，%1 [实测]</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/cache/cell_view.cpp" line="126"/>
+        <source>as stored, K %1, V %2 [measured]</source>
+        <translation>按存储值，K %1，V %2 [实测]</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/cache/cell_view.cpp" line="128"/>
+        <source>KV head %1 of %2 · </source>
+        <translation>KV 头 %1 / %2 · </translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/cache/cell_view.cpp" line="142"/>
+        <source>KV head %1 [measured]</source>
+        <translation>KV 头 %1 [实测]</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/cache/cell_view.cpp" line="161"/>
+        <source>head %1</source>
+        <translation>头 %1</translation>
+    </message>
+</context>
+<context>
+    <name>decodescope::EngineWorker</name>
+    <message>
+        <location filename="../../ui/session/engine_worker.cpp" line="151"/>
+        <source>There is no run yet; choose a prompt first.</source>
+        <translation>还没有运行；请先选择提示。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/session/engine_worker.cpp" line="154"/>
+        <source>The run was interrupted by an error; reset starts it anew.</source>
+        <translation>运行因错误中断；重置可重新开始。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/session/engine_worker.cpp" line="176"/>
+        <source>The lane without the cache cannot run: %1</source>
+        <translation>无缓存的一路无法运行：%1</translation>
+    </message>
+    <message>
+        <location filename="../../ui/session/engine_worker.cpp" line="197"/>
+        <source>The lane without the cache stopped: %1</source>
+        <translation>无缓存的一路已停止：%1</translation>
+    </message>
+    <message>
+        <location filename="../../ui/session/engine_worker.cpp" line="212"/>
+        <source>A pass without the cache takes about %1 s here, so it is measured at 64, 128, 256, ... tokens only.</source>
+        <translation>这里无缓存算一遍约需 %1 秒，因此只在 64、128、256…… 个词元处测量。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/session/engine_worker.cpp" line="222"/>
+        <source>There is no step to go on from.</source>
+        <translation>没有可以继续的步骤。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/session/engine_worker.cpp" line="233"/>
+        <source>No model is loaded yet; choose one first.</source>
+        <translation>还没有加载模型；请先选择一个。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/session/engine_worker.cpp" line="275"/>
+        <source>There is no engine behind what is shown.</source>
+        <translation>当前显示的内容背后没有引擎。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/session/engine_worker.cpp" line="40"/>
+        <location filename="../../ui/session/engine_worker.cpp" line="283"/>
+        <source>There is not enough memory for this.</source>
+        <translation>内存不足。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/session/engine_worker.cpp" line="30"/>
+        <source>Reset starts the run anew.</source>
+        <translation>重置可重新开始运行。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/session/engine_worker.cpp" line="42"/>
+        <source>An unexpected error stopped the work: %1.</source>
+        <translation>意外错误中断了工作：%1。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/session/engine_worker.cpp" line="216"/>
+        <source>Flat out, the pass without the cache is measured every %1 tokens from here on.</source>
+        <translation>全速运行时，从这里起每 %1 个词元测一次无缓存。</translation>
+    </message>
+</context>
+<context>
+    <name>decodescope::ExportDialog</name>
+    <message>
+        <location filename="../../ui/main_window/export_dialog.cpp" line="57"/>
+        <location filename="../../ui/main_window/export_dialog.cpp" line="81"/>
+        <source>Export</source>
+        <translation>导出</translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/export_dialog.cpp" line="65"/>
+        <source> px per unit of type</source>
+        <translation> 像素/字号单位</translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/export_dialog.cpp" line="71"/>
+        <source>every row, in full precision</source>
+        <translation>全部行，完整精度</translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/export_dialog.cpp" line="75"/>
+        <source>Choose…</source>
+        <translation>选择…</translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/export_dialog.cpp" line="76"/>
+        <source>&amp;What</source>
+        <translation>内容(&amp;W)</translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/export_dialog.cpp" line="77"/>
+        <source>&amp;Format</source>
+        <translation>格式(&amp;F)</translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/export_dialog.cpp" line="78"/>
+        <source>&amp;Size</source>
+        <translation>尺寸(&amp;S)</translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/export_dialog.cpp" line="79"/>
+        <source>&amp;To</source>
+        <translation>到(&amp;T)</translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/export_dialog.cpp" line="83"/>
+        <source>Cancel</source>
+        <translation>取消</translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/export_dialog.cpp" line="114"/>
+        <source>PNG picture</source>
+        <translation>PNG 图片</translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/export_dialog.cpp" line="115"/>
+        <source>SVG drawing, type as outlines</source>
+        <translation>SVG 图形，文字转为轮廓</translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/export_dialog.cpp" line="116"/>
+        <source>PDF page</source>
+        <translation>PDF 页面</translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/export_dialog.cpp" line="118"/>
+        <source>CSV data</source>
+        <translation>CSV 数据</translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/export_dialog.cpp" line="119"/>
+        <source>JSON data</source>
+        <translation>JSON 数据</translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/export_dialog.cpp" line="136"/>
+        <source>Export to</source>
+        <translation>导出到</translation>
+    </message>
+</context>
+<context>
+    <name>decodescope::LiveRun</name>
+    <message>
+        <location filename="../../ui/session/live_run.cpp" line="117"/>
+        <source>The prompt is empty.</source>
+        <translation>提示为空。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/session/live_run.cpp" line="118"/>
+        <source>Type some text or choose one of the prompts.</source>
+        <translation>请输入文字或选择一个提示。</translation>
+    </message>
+</context>
+<context>
+    <name>decodescope::MainWindow</name>
+    <message>
+        <location filename="../../ui/main_window/main_window.cpp" line="108"/>
+        <source>saved %1</source>
+        <translation>已保存 %1</translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/main_window_files.cpp" line="27"/>
+        <source>Folder of a model</source>
+        <translation>模型文件夹</translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/main_window_files.cpp" line="35"/>
+        <source>Open a recording</source>
+        <translation>打开录制</translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/main_window_files.cpp" line="36"/>
+        <source>Recordings (*.dscope);;All files (*)</source>
+        <translation>录制 (*.dscope);;所有文件 (*)</translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/main_window_files.cpp" line="42"/>
+        <source>Save the run as a recording</source>
+        <translation>把运行保存为录制</translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/main_window_files.cpp" line="43"/>
+        <source>Recordings (*.dscope)</source>
+        <translation>录制 (*.dscope)</translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/main_window_files.cpp" line="54"/>
+        <source>There is nothing to export yet.</source>
+        <translation>还没有可导出的内容。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/main_window_files.cpp" line="54"/>
+        <source>Play a few steps first.</source>
+        <translation>请先播放几步。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/main_window_files.cpp" line="66"/>
+        <source>exported %1</source>
+        <translation>已导出 %1</translation>
+    </message>
+</context>
+<context>
+    <name>decodescope::MapView</name>
+    <message>
+        <location filename="../../ui/panels/attention/map_paint.cpp" line="131"/>
+        <source>What each token reads from appears here, a row per token.</source>
+        <translation>这里显示每个词元从哪里读取，每个词元一行。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/attention/map_paint.cpp" line="132"/>
+        <source>Space plays, → makes one step.</source>
+        <translation>空格播放，→ 走一步。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/attention/map_paint.cpp" line="191"/>
+        <source>not captured: byte budget</source>
+        <translation>未采集：字节预算</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/attention/map_paint.cpp" line="191"/>
+        <source>not captured</source>
+        <translation>未采集</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/attention/map_paint.cpp" line="297"/>
+        <location filename="../../ui/panels/attention/map_paint.cpp" line="300"/>
+        <source>token being computed</source>
+        <translation>正在计算的词元</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/attention/map_paint.cpp" line="303"/>
+        <source>reads from</source>
+        <translation>读取自</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/attention/map_paint.cpp" line="349"/>
+        <source>point at a cell for its number</source>
+        <translation>指向格子查看数值</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/attention/map_view.cpp" line="29"/>
+        <source>Attention of the chosen head: rows are tokens being computed, columns the tokens they read from</source>
+        <translation>所选头的注意力：行是正在计算的词元，列是它们读取的词元</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/attention/map_view.cpp" line="30"/>
+        <location filename="../../ui/panels/attention/map_view.cpp" line="70"/>
+        <source>Arrow keys move the pinned cell, plus and minus zoom, 0 fits, Esc clears</source>
+        <translation>方向键移动固定的格子，加减缩放，0 适应，Esc 清除</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/attention/map_view.cpp" line="176"/>
+        <source>L%1, mean of %2 heads</source>
+        <translation>L%1，%2 个头的平均</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/attention/map_view.cpp" line="178"/>
+        <source>%1, step %2 [measured]</source>
+        <translation>%1，第 %2 步 [实测]</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/attention/map_view.cpp" line="181"/>
+        <location filename="../../ui/panels/attention/map_view.cpp" line="186"/>
+        <source>%1 cannot read %2</source>
+        <translation>%1 不能读取 %2</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/attention/map_view.cpp" line="181"/>
+        <source>%1 comes later</source>
+        <translation>%1 在后面</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/attention/map_view.cpp" line="183"/>
+        <source>%1 reads %2: %3</source>
+        <translation>%1 读取 %2：%3</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/attention/map_view.cpp" line="184"/>
+        <source>click pins, Esc clears</source>
+        <translation>点击固定，Esc 清除</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/attention/map_view.cpp" line="186"/>
+        <source>its K and V had left the cache</source>
+        <translation>它的 K 和 V 已离开缓存</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/attention/map_view.cpp" line="188"/>
+        <source>%1 reads %2: not captured</source>
+        <translation>%1 读取 %2：未采集</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/attention/map_view.cpp" line="189"/>
+        <source>left out: the history&apos;s byte budget is used up</source>
+        <translation>略去：历史的字节预算已用完</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/attention/map_view.cpp" line="190"/>
+        <source>computed, but not recorded: capture was off</source>
+        <translation>算过但没有记录：采集已关</translation>
+    </message>
+</context>
+<context>
+    <name>decodescope::MessageBar</name>
+    <message>
+        <location filename="../../ui/main_window/message_bar.cpp" line="27"/>
+        <source>Close the message</source>
+        <translation>关闭消息</translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/message_bar.cpp" line="36"/>
+        <source>Error: </source>
+        <translation>错误：</translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/message_bar.cpp" line="37"/>
+        <source>Note: </source>
+        <translation>注意：</translation>
+    </message>
+</context>
+<context>
+    <name>decodescope::OverviewView</name>
+    <message>
+        <location filename="../../ui/panels/attention/overview_view.cpp" line="29"/>
+        <source>Attention of all heads: layers down, heads to the right</source>
+        <translation>所有头的注意力：纵向为层，横向为头</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/attention/overview_view.cpp" line="30"/>
+        <source>Arrow keys choose a head</source>
+        <translation>方向键选择头</translation>
+    </message>
+</context>
+<context>
+    <name>decodescope::ProbabilityBars</name>
+    <message>
+        <location filename="../../ui/panels/happened/probability_bars.cpp" line="15"/>
+        <source>Probabilities of the next token</source>
+        <translation>下一个词元的概率</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/happened/probability_bars.cpp" line="27"/>
+        <source> (chosen)</source>
+        <translation>（选中）</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/happened/probability_bars.cpp" line="45"/>
+        <location filename="../../ui/panels/happened/probability_bars.cpp" line="62"/>
+        <source>  chosen</source>
+        <translation>  选中</translation>
+    </message>
+</context>
+<context>
+    <name>decodescope::PromptPopover</name>
+    <message>
+        <location filename="../../ui/main_window/settings_popover.cpp" line="212"/>
+        <source>Start with this text</source>
+        <translation>用这段文字开始</translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/settings_popover.cpp" line="214"/>
+        <source>Own text as the prompt</source>
+        <translation>自己的文字作为提示</translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/settings_popover.cpp" line="216"/>
+        <source>Prompt</source>
+        <translation>提示</translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/settings_popover.cpp" line="217"/>
+        <source>Text for the model to go on from. Ctrl+Enter starts.</source>
+        <translation>让模型接着写的文字。Ctrl+回车开始。</translation>
+    </message>
+</context>
+<context>
+    <name>decodescope::RibbonView</name>
+    <message>
+        <location filename="../../ui/panels/ribbon/ribbon_view.cpp" line="27"/>
+        <source>Tokens</source>
+        <translation>词元</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/ribbon/ribbon_view.cpp" line="28"/>
+        <location filename="../../ui/panels/ribbon/ribbon_view.cpp" line="142"/>
+        <source>Left and right move the pinned token, Esc clears</source>
+        <translation>左右键移动固定的词元，Esc 清除</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/ribbon/ribbon_view.cpp" line="135"/>
+        <source>bars: what the newest token reads (%1)</source>
+        <translation>柱：最新词元读取的内容（%1）</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/ribbon/ribbon_view.cpp" line="136"/>
+        <source>bars: what %1 reads (%2)</source>
+        <translation>柱：%1 读取的内容（%2）</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/ribbon/ribbon_view.cpp" line="146"/>
+        <source>Token %1 of %2: %3</source>
+        <translation>词元 %1 / %2：%3</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/ribbon/ribbon_view.cpp" line="156"/>
+        <source>The tokens of the text appear here, one chip each.</source>
+        <translation>文字的词元显示在这里，每个一枚。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/ribbon/ribbon_view.cpp" line="157"/>
+        <source>Space plays, → makes one step.</source>
+        <translation>空格播放，→ 走一步。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/ribbon/ribbon_view.cpp" line="186"/>
+        <source>PREFILL %1 tokens</source>
+        <translation>预填充 %1 个词元</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/ribbon/ribbon_view.cpp" line="188"/>
+        <source>FED AGAIN %1 tokens</source>
+        <translation>重新送入 %1 个词元</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/ribbon/ribbon_view.cpp" line="188"/>
+        <source>FED AGAIN 1 token</source>
+        <translation>重新送入 1 个词元</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/ribbon/ribbon_view.cpp" line="190"/>
+        <source>DECODE step %1</source>
+        <translation>解码 第 %1 步</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/ribbon/ribbon_view.cpp" line="191"/>
+        <source>DECODE</source>
+        <translation>解码</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/ribbon/ribbon_view.cpp" line="254"/>
+        <source>%1 · position %2 · %3</source>
+        <translation>%1 · 位置 %2 · %3</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/ribbon/ribbon_view.cpp" line="257"/>
+        <source>generated</source>
+        <translation>生成</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/ribbon/ribbon_view.cpp" line="257"/>
+        <source>prompt</source>
+        <translation>提示</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/ribbon/ribbon_view.cpp" line="260"/>
+        <source>attention of this token was not captured</source>
+        <translation>该词元的注意力未采集</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/ribbon/ribbon_view.cpp" line="339"/>
+        <source>%1 · token id %2 · position %3</source>
+        <translation>%1 · 词元编号 %2 · 位置 %3</translation>
+    </message>
+</context>
+<context>
+    <name>decodescope::SameLight</name>
+    <message>
+        <location filename="../../ui/panels/timing/same_light.cpp" line="19"/>
+        <source>Same answer: both lanes choose the same tokens</source>
+        <translation>答案相同：两路选出同样的词元</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/timing/same_light.cpp" line="21"/>
+        <source>Different answer: the lanes choose different tokens</source>
+        <translation>答案不同：两路选出不同的词元</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/timing/same_light.cpp" line="22"/>
+        <source>Differs by design: this strategy forgets on purpose</source>
+        <translation>按设计就会不同：该策略有意遗忘</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/timing/same_light.cpp" line="23"/>
+        <source>Same answer: not compared yet</source>
+        <translation>答案是否相同：尚未比较</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/timing/same_light.cpp" line="20"/>
+        <source>Same answer up to rounding: two tokens were equally likely</source>
+        <translation>在舍入误差内答案相同：两个词元同样可能</translation>
+    </message>
+</context>
+<context>
+    <name>decodescope::SessionController</name>
+    <message>
+        <location filename="../../ui/session/session_controller_private.cpp" line="229"/>
+        <source>Cancelled; what was there before is kept.</source>
+        <translation>已取消；之前的内容保留。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/session/session_controller_private.cpp" line="237"/>
+        <source>Loading the model</source>
+        <translation>正在加载模型</translation>
+    </message>
+    <message>
+        <location filename="../../ui/session/session_controller_private.cpp" line="238"/>
+        <source>Prefill of the prompt</source>
+        <translation>正在预填充提示</translation>
+    </message>
+    <message>
+        <location filename="../../ui/session/session_controller_private.cpp" line="239"/>
+        <source>Feeding the tokens again</source>
+        <translation>正在重新送入词元</translation>
+    </message>
+    <message>
+        <location filename="../../ui/session/session_controller_private.cpp" line="240"/>
+        <source>Saving the recording</source>
+        <translation>正在保存录制</translation>
+    </message>
+    <message>
+        <location filename="../../ui/session/session_controller_private.cpp" line="241"/>
+        <source>Opening the recording</source>
+        <translation>正在打开录制</translation>
+    </message>
+    <message>
+        <location filename="../../ui/session/session_controller_private.cpp" line="243"/>
+        <source>Sweep: %1</source>
+        <translation>扫描：%1</translation>
+    </message>
+</context>
+<context>
+    <name>decodescope::SettingsPopover</name>
+    <message>
+        <location filename="../../ui/main_window/settings_popover.cpp" line="70"/>
+        <source>Settings of the run</source>
+        <translation>运行设置</translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/settings_popover.cpp" line="82"/>
+        <source>Close</source>
+        <translation>关闭</translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/settings_popover.cpp" line="83"/>
+        <source>Apply</source>
+        <translation>应用</translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/settings_popover.cpp" line="95"/>
+        <source>Sampling</source>
+        <translation>采样</translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/settings_popover.cpp" line="98"/>
+        <source>0 (greedy)</source>
+        <translation>0（贪心）</translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/settings_popover.cpp" line="99"/>
+        <location filename="../../ui/main_window/settings_popover.cpp" line="137"/>
+        <source>all</source>
+        <translation>全部</translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/settings_popover.cpp" line="103"/>
+        <source>&amp;Temperature</source>
+        <translation>温度(&amp;T)</translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/settings_popover.cpp" line="104"/>
+        <source>Top-&amp;k</source>
+        <translation>Top-&amp;k</translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/settings_popover.cpp" line="105"/>
+        <source>Top-&amp;p</source>
+        <translation>Top-&amp;p</translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/settings_popover.cpp" line="106"/>
+        <source>&amp;Seed</source>
+        <translation>种子(&amp;S)</translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/settings_popover.cpp" line="111"/>
+        <source>Cache</source>
+        <translation>缓存</translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/settings_popover.cpp" line="121"/>
+        <source>K stored as</source>
+        <translation>K 存储格式</translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/settings_popover.cpp" line="122"/>
+        <source>V stored as</source>
+        <translation>V 存储格式</translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/settings_popover.cpp" line="128"/>
+        <source>Run</source>
+        <translation>运行</translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/settings_popover.cpp" line="130"/>
+        <source>until the context is full</source>
+        <translation>直到上下文填满</translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/settings_popover.cpp" line="132"/>
+        <source>as in the file</source>
+        <translation>与文件相同</translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/settings_popover.cpp" line="138"/>
+        <source>Stop at the end token</source>
+        <translation>遇到结束词元时停止</translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/settings_popover.cpp" line="139"/>
+        <source>Read special tokens in the prompt</source>
+        <translation>识别提示中的特殊词元</translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/settings_popover.cpp" line="140"/>
+        <source>Capture attention</source>
+        <translation>采集注意力</translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/settings_popover.cpp" line="142"/>
+        <source>Keeps what every head reads. It costs a little time, so steps timed with it are marked in the charts.</source>
+        <translation>保留每个头读取的内容。会多花一点时间，因此图中会标出这样计时的步。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/settings_popover.cpp" line="143"/>
+        <source>Time every stage</source>
+        <translation>为每个阶段计时</translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/settings_popover.cpp" line="144"/>
+        <source>Slow motion then says how long each stage took.</source>
+        <translation>慢动作会显示每个阶段用了多久。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/settings_popover.cpp" line="145"/>
+        <source>&amp;New tokens</source>
+        <translation>新词元数(&amp;N)</translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/settings_popover.cpp" line="146"/>
+        <source>&amp;Weights</source>
+        <translation>权重(&amp;W)</translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/settings_popover.cpp" line="147"/>
+        <source>T&amp;hreads</source>
+        <translation>线程(&amp;H)</translation>
+    </message>
+</context>
+<context>
+    <name>decodescope::SpeedSlider</name>
+    <message>
+        <location filename="../../ui/main_window/speed_slider.cpp" line="18"/>
+        <source>Speed</source>
+        <translation>速度</translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/speed_slider.cpp" line="42"/>
+        <source>as fast as it goes</source>
+        <translation>全速</translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/speed_slider.cpp" line="43"/>
+        <source>one token in %1 s</source>
+        <translation>每 %1 秒一个词元</translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/speed_slider.cpp" line="44"/>
+        <source>%1 tokens a second</source>
+        <translation>每秒 %1 个词元</translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/speed_slider.cpp" line="49"/>
+        <source>Speed: %1</source>
+        <translation>速度：%1</translation>
+    </message>
+</context>
+<context>
+    <name>decodescope::StageChips</name>
+    <message>
+        <location filename="../../ui/panels/happened/stage_chips.cpp" line="20"/>
+        <source>Stages of a step</source>
+        <translation>一步的各阶段</translation>
+    </message>
+</context>
+<context>
+    <name>decodescope::StateTable</name>
+    <message>
+        <location filename="../../ui/session/state_table.cpp" line="63"/>
+        <source>No model is loaded yet; choose one first.</source>
+        <translation>还没有加载模型；请先选择一个。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/session/state_table.cpp" line="64"/>
+        <source>A model or a file is being opened; wait for it or cancel.</source>
+        <translation>正在打开模型或文件；请等待或取消。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/session/state_table.cpp" line="65"/>
+        <source>Nothing is running.</source>
+        <translation>没有正在运行的内容。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/session/state_table.cpp" line="66"/>
+        <source>A step is under way; wait for it or cancel.</source>
+        <translation>正在执行一步；请等待或取消。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/session/state_table.cpp" line="67"/>
+        <source>The run is playing; pause it first.</source>
+        <translation>正在播放；请先暂停。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/session/state_table.cpp" line="68"/>
+        <source>A sweep is running; wait for it or cancel.</source>
+        <translation>正在扫描；请等待或取消。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/session/state_table.cpp" line="70"/>
+        <source>A recording is shown and there is no engine; reset to go back to a live run.</source>
+        <translation>当前显示的是录制，没有引擎；重置可回到实时运行。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/session/state_table.cpp" line="91"/>
+        <source>The recording is being saved; wait for it or cancel.</source>
+        <translation>正在保存录制；请等待或取消。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/session/state_table.cpp" line="93"/>
+        <location filename="../../ui/session/state_table.cpp" line="102"/>
+        <source>There is no run yet; choose a prompt first.</source>
+        <translation>还没有运行；请先选择提示。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/session/state_table.cpp" line="94"/>
+        <source>This is the first step; there is nothing before it.</source>
+        <translation>这是第一步；前面没有了。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/session/state_table.cpp" line="98"/>
+        <source>The recording is playing; pause it first.</source>
+        <translation>录制正在播放；请先暂停。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/session/state_table.cpp" line="99"/>
+        <source>This is the newest step; there is nothing after it.</source>
+        <translation>这是最新一步；后面没有了。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/session/state_table.cpp" line="101"/>
+        <source>The run has ended; reset it or go on from an earlier step.</source>
+        <translation>运行已结束；请重置或从较早的一步继续。</translation>
+    </message>
+</context>
+<context>
+    <name>decodescope::StatusLine</name>
+    <message>
+        <location filename="../../ui/main_window/message_bar.cpp" line="68"/>
+        <source>Facts of the run</source>
+        <translation>运行信息</translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/message_bar.cpp" line="71"/>
+        <source>Messages</source>
+        <translation>消息</translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/message_bar.cpp" line="75"/>
+        <source>Cancel</source>
+        <translation>取消</translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/message_bar.cpp" line="83"/>
+        <location filename="../../ui/main_window/message_bar.cpp" line="89"/>
+        <location filename="../../ui/main_window/message_bar.cpp" line="141"/>
+        <source>no message</source>
+        <translation>没有消息</translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/message_bar.cpp" line="113"/>
+        <source>opening the model</source>
+        <translation>正在打开模型</translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/message_bar.cpp" line="113"/>
+        <source>no run yet</source>
+        <translation>还没有运行</translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/message_bar.cpp" line="123"/>
+        <source>%1, %2 weights, %3 cache</source>
+        <translation>%1，%2 权重，%3 缓存</translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/message_bar.cpp" line="124"/>
+        <source>seeded weights: the text means nothing</source>
+        <translation>随机权重：文字没有意义</translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/message_bar.cpp" line="125"/>
+        <source>greedy, seed %1</source>
+        <translation>贪心，种子 %1</translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/message_bar.cpp" line="126"/>
+        <source>temperature %1, seed %2</source>
+        <translation>温度 %1，种子 %2</translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/message_bar.cpp" line="129"/>
+        <source>recording of %1</source>
+        <translation>%1 的录制</translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/message_bar.cpp" line="130"/>
+        <source>capture on: timings marked</source>
+        <translation>采集开：计时有标记</translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/message_bar.cpp" line="130"/>
+        <source>capture off</source>
+        <translation>采集关</translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/message_bar.cpp" line="122"/>
+        <source>1 thread</source>
+        <translation>1 线程</translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/message_bar.cpp" line="122"/>
+        <source>%1 threads</source>
+        <translation>%1 线程</translation>
+    </message>
+</context>
+<context>
+    <name>decodescope::StrategyForm</name>
+    <message>
+        <location filename="../../ui/main_window/strategy_form.cpp" line="73"/>
+        <source>chosen from the run</source>
+        <translation>由运行决定</translation>
+    </message>
+</context>
+<context>
+    <name>decodescope::SweepPage</name>
+    <message>
+        <location filename="../../ui/panels/timing/sweep_page.cpp" line="30"/>
+        <source>&quot;%1&quot; is no length: whole numbers from 2 on.</source>
+        <translation>“%1”不是长度：需为不小于 2 的整数。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/timing/sweep_page.cpp" line="33"/>
+        <source>Length %1 does not fit the model&apos;s context of %2 tokens.</source>
+        <translation>长度 %1 超出模型的上下文 %2 个词元。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/timing/sweep_page.cpp" line="41"/>
+        <source>Name at least one length, for example 64, 128, 256.</source>
+        <translation>请至少给出一个长度，例如 64, 128, 256。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/timing/sweep_page.cpp" line="52"/>
+        <location filename="../../ui/panels/timing/sweep_page.cpp" line="236"/>
+        <source>Sweep: time per token against length</source>
+        <translation>扫描：每词元时间与长度</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/timing/sweep_page.cpp" line="54"/>
+        <source>Sweep: table of medians and speed-ups</source>
+        <translation>扫描：中位数与加速比表</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/timing/sweep_page.cpp" line="78"/>
+        <source>&amp;Lengths</source>
+        <translation>长度(&amp;L)</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/timing/sweep_page.cpp" line="80"/>
+        <source>Lengths to measure, in tokens</source>
+        <translation>要测量的长度（词元）</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/timing/sweep_page.cpp" line="87"/>
+        <source> repeats</source>
+        <translation> 次重复</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/timing/sweep_page.cpp" line="88"/>
+        <source>Repeats of each measurement</source>
+        <translation>每次测量的重复次数</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/timing/sweep_page.cpp" line="90"/>
+        <location filename="../../ui/panels/timing/sweep_page.cpp" line="153"/>
+        <source>Start</source>
+        <translation>开始</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/timing/sweep_page.cpp" line="104"/>
+        <source>Progress of the sweep</source>
+        <translation>扫描进度</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/timing/sweep_page.cpp" line="124"/>
+        <source>Choose at least one cache to measure.</source>
+        <translation>请至少选择一种缓存。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/timing/sweep_page.cpp" line="153"/>
+        <source>Cancel</source>
+        <translation>取消</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/timing/sweep_page.cpp" line="184"/>
+        <source>speed-up</source>
+        <translation>加速比</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/timing/sweep_page.cpp" line="211"/>
+        <source>Cancelled: what was measured before is shown.</source>
+        <translation>已取消：显示已测得的结果。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/timing/sweep_page.cpp" line="182"/>
+        <source>length</source>
+        <translation>长度</translation>
+    </message>
+</context>
+<context>
+    <name>decodescope::TransportBar</name>
+    <message>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="37"/>
+        <source>&amp;Model</source>
+        <translation>模型(&amp;M)</translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="37"/>
+        <source>The model that runs</source>
+        <translation>运行的模型</translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="38"/>
+        <source>&amp;Device</source>
+        <translation>设备(&amp;D)</translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="38"/>
+        <source>What computes</source>
+        <translation>计算设备</translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="39"/>
+        <source>&amp;Cache</source>
+        <translation>缓存(&amp;C)</translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="39"/>
+        <source>How keys and values are kept; every token stays when you switch</source>
+        <translation>键和值如何保留；切换时所有词元都不变</translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="40"/>
+        <source>Prom&amp;pt</source>
+        <translation>提示(&amp;P)</translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="40"/>
+        <source>What the model goes on from</source>
+        <translation>模型接着写的开头</translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="125"/>
+        <source>To the first step</source>
+        <translation>到第一步</translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="126"/>
+        <source>To the first step (Home). At the first step: start again with the same prompt</source>
+        <translation>到第一步 (Home)。已在第一步时：用同样的提示重新开始</translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="133"/>
+        <source>Step back</source>
+        <translation>后退一步</translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="133"/>
+        <source>One step back: only the view moves (Left)</source>
+        <translation>后退一步：只移动视图（左方向键）</translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="135"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="249"/>
+        <source>▶ Play</source>
+        <translation>▶ 播放</translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="135"/>
+        <source>Play or pause</source>
+        <translation>播放或暂停</translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="135"/>
+        <source>Play or pause (Space)</source>
+        <translation>播放或暂停（空格）</translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="138"/>
+        <source>Step ▶|</source>
+        <translation>步进 ▶|</translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="138"/>
+        <source>Step</source>
+        <translation>步进</translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="139"/>
+        <source>One step: shown again while the view is back, generated at the end (Right)</source>
+        <translation>前进一步：视图靠后时回放，在末尾则生成（右方向键）</translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="141"/>
+        <source>▶▶ End</source>
+        <translation>▶▶ 到底</translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="141"/>
+        <source>Run to the end</source>
+        <translation>运行到底</translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="141"/>
+        <source>Run to the end as fast as it goes (End)</source>
+        <translation>全速运行到底 (End)</translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="143"/>
+        <source>speed</source>
+        <translation>速度</translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="154"/>
+        <source>Race</source>
+        <translation>竞速</translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="155"/>
+        <source>Race: after each step the same tokens go once more through the whole model without a cache</source>
+        <translation>竞速：每步之后，同样的词元不用缓存再通过整个模型一次</translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="159"/>
+        <source>Settings</source>
+        <translation>设置</translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="160"/>
+        <source>Sampler, seed, KV format, weights, threads, capture, length (Ctrl+,)</source>
+        <translation>采样、种子、KV 格式、权重、线程、采集、长度 (Ctrl+,)</translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="163"/>
+        <source>Present F11</source>
+        <translation>演示 F11</translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="164"/>
+        <source>Large type and chosen panels, for a lecture hall (F11)</source>
+        <translation>大字号和选定的面板，适合课堂 (F11)</translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="169"/>
+        <source>Menu</source>
+        <translation>菜单</translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="170"/>
+        <source>Menu (F10)</source>
+        <translation>菜单 (F10)</translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="199"/>
+        <source>Model folder…</source>
+        <translation>模型文件夹…</translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="227"/>
+        <source>Own text…</source>
+        <translation>自己的文字…</translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="249"/>
+        <source>❚❚ Pause</source>
+        <translation>❚❚ 暂停</translation>
+    </message>
+</context>
+<context>
+    <name>decodescope::WindowActions</name>
+    <message>
+        <location filename="../../ui/main_window/window_actions.cpp" line="22"/>
+        <source>&amp;File</source>
+        <translation>文件(&amp;F)</translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/window_actions.cpp" line="23"/>
+        <source>&amp;Run</source>
+        <translation>运行(&amp;R)</translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/window_actions.cpp" line="24"/>
+        <source>&amp;View</source>
+        <translation>视图(&amp;V)</translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/window_actions.cpp" line="25"/>
+        <source>&amp;Help</source>
+        <translation>帮助(&amp;H)</translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/window_actions.cpp" line="56"/>
+        <source>Open &amp;model folder…</source>
+        <translation>打开模型文件夹(&amp;M)…</translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/window_actions.cpp" line="59"/>
+        <source>&amp;Open recording…</source>
+        <translation>打开录制(&amp;O)…</translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/window_actions.cpp" line="60"/>
+        <source>&amp;Save recording…</source>
+        <translation>保存录制(&amp;S)…</translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/window_actions.cpp" line="62"/>
+        <source>&amp;Export…</source>
+        <translation>导出(&amp;E)…</translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/window_actions.cpp" line="64"/>
+        <source>&amp;Quit</source>
+        <translation>退出(&amp;Q)</translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/window_actions.cpp" line="69"/>
+        <source>&amp;Start again</source>
+        <translation>重新开始(&amp;S)</translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/window_actions.cpp" line="70"/>
+        <source>&amp;Continue from here</source>
+        <translation>从这里继续(&amp;C)</translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/window_actions.cpp" line="72"/>
+        <source>Drops what comes after the viewed step and goes on from there</source>
+        <translation>丢弃所看步骤之后的内容，从那里继续</translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/window_actions.cpp" line="73"/>
+        <source>C&amp;ancel what runs</source>
+        <translation>取消正在运行的(&amp;A)</translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/window_actions.cpp" line="75"/>
+        <source>Se&amp;ttings of the run…</source>
+        <translation>运行设置(&amp;T)…</translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/window_actions.cpp" line="79"/>
+        <source>&amp;Presentation</source>
+        <translation>演示(&amp;P)</translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/window_actions.cpp" line="85"/>
+        <source>&amp;Reset layout</source>
+        <translation>重置布局(&amp;R)</translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/window_actions.cpp" line="89"/>
+        <source>Pa&amp;nels</source>
+        <translation>面板(&amp;N)</translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/window_actions.cpp" line="90"/>
+        <source>Panels in the presentati&amp;on</source>
+        <translation>演示中的面板(&amp;O)</translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/window_actions.cpp" line="117"/>
+        <source>Go to %1</source>
+        <translation>转到 %1</translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/window_actions.cpp" line="136"/>
+        <source>&amp;Theme</source>
+        <translation>主题(&amp;T)</translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/window_actions.cpp" line="138"/>
+        <source>&amp;Light</source>
+        <translation>浅色(&amp;L)</translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/window_actions.cpp" line="139"/>
+        <source>&amp;Dark</source>
+        <translation>深色(&amp;D)</translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/window_actions.cpp" line="140"/>
+        <source>As the &amp;system</source>
+        <translation>跟随系统(&amp;S)</translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/window_actions.cpp" line="145"/>
+        <source>&amp;Language</source>
+        <translation>语言(&amp;L)</translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/window_actions.cpp" line="148"/>
+        <source>As the s&amp;ystem</source>
+        <translation>跟随系统(&amp;Y)</translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/window_actions.cpp" line="160"/>
+        <source>T&amp;ype</source>
+        <translation>字号(&amp;Y)</translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/window_actions.cpp" line="161"/>
+        <source>&amp;Larger</source>
+        <translation>放大(&amp;L)</translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/window_actions.cpp" line="163"/>
+        <source>&amp;Smaller</source>
+        <translation>缩小(&amp;S)</translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/window_actions.cpp" line="164"/>
+        <source>&amp;Normal</source>
+        <translation>正常(&amp;N)</translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/window_actions.cpp" line="168"/>
+        <source>&amp;Glossary</source>
+        <translation>术语表(&amp;G)</translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/window_actions.cpp" line="169"/>
+        <source>&amp;Keyboard</source>
+        <translation>键盘(&amp;K)</translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/window_actions.cpp" line="170"/>
+        <source>&amp;About Decodescope</source>
+        <translation>关于 Decodescope(&amp;A)</translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/window_actions.cpp" line="175"/>
+        <source>Play or pause</source>
+        <translation>播放或暂停</translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/window_actions.cpp" line="176"/>
+        <source>Step back</source>
+        <translation>后退一步</translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/window_actions.cpp" line="179"/>
+        <source>Step</source>
+        <translation>步进</translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/window_actions.cpp" line="182"/>
+        <source>To the first step</source>
+        <translation>到第一步</translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/window_actions.cpp" line="185"/>
+        <source>To the newest step, then to the end</source>
+        <translation>到最新一步，再到底</translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/window_actions.cpp" line="189"/>
+        <source>Clear or leave</source>
+        <translation>清除或离开</translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/window_actions.cpp" line="190"/>
+        <source>Page back</source>
+        <translation>上一页</translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/window_actions.cpp" line="191"/>
+        <source>Page on</source>
+        <translation>下一页</translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/window_actions.cpp" line="192"/>
+        <source>Menu</source>
+        <translation>菜单</translation>
+    </message>
+</context>
+<context>
+    <name>engine</name>
+    <message>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="13"/>
+        <source>Computed Q, K and V for the {0} tokens of the prompt together, in {1} layers.</source>
+        <translation>在 {1} 层中为提示的 {0} 个词元一起计算 Q、K、V。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="14"/>
+        <source>Computed Q, K and V for the single token of the prompt, in {1} layers.</source>
+        <translation>在 {1} 层中为提示唯一的词元计算 Q、K、V。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="15"/>
+        <source>Computed Q, K and V for {0} tokens in {1} layers.</source>
+        <translation>在 {1} 层中为 {0} 个词元计算 Q、K、V。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="16"/>
+        <source>Computed Q, K and V for {0} token in {1} layers.</source>
+        <translation>在 {1} 层中为 {0} 个词元计算 Q、K、V。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="17"/>
+        <source>Fed {0} known tokens again, in {1} layers; nothing of the text changed.</source>
+        <translation>在 {1} 层中重新送入 {0} 个已知词元；文字没有变化。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="18"/>
+        <source>Fed {0} known token again, in {1} layers; nothing of the text changed.</source>
+        <translation>在 {1} 层中重新送入 {0} 个已知词元；文字没有变化。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="19"/>
+        <source>Computed Q, K and V again for all {0} tokens in {1} layers: nothing had been kept.</source>
+        <translation>在 {1} 层中为全部 {0} 个词元重新计算 Q、K、V：之前什么都没保留。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="20"/>
+        <source>Read {0} cached rows per layer, wrote {1}.</source>
+        <translation>每层读取 {0} 行缓存，写入 {1} 行。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="21"/>
+        <source>Wrote {0} rows into the cache of every layer at once; none had to be read from before.</source>
+        <translation>一次向每层的缓存写入 {0} 行；无需读取以前的行。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="23"/>
+        <source>The cache keeps nothing: no rows written, none to read in the next step.</source>
+        <translation>缓存什么都不保留：没有写入，下一步也无可读取。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="24"/>
+        <source>The cache grew: {0} were copied into longer buffers; at the peak, old and new took {1} together.</source>
+        <translation>缓存增长：{0} 被复制到更长的缓冲区；峰值时新旧合计 {1}。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="26"/>
+        <source>{0} of {1} reserved rows are in use; the reserve holds {2}.</source>
+        <translation>预留的 {1} 行中已用 {0} 行；预留共 {2}。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="27"/>
+        <source>{0} positions left the cache: {1}.</source>
+        <translation>{0} 个位置离开缓存：{1}。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="28"/>
+        <source>Position {1} left the cache.</source>
+        <translation>位置 {1} 离开缓存。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="29"/>
+        <source>Without the cache: {0} tokens through every layer, {1} times the products.</source>
+        <translation>若无缓存：{0} 个词元要通过每一层，乘法是现在的 {1} 倍。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="30"/>
+        <source>With a cache, one token would have been enough: {0} times fewer products.</source>
+        <translation>若有缓存，算一个词元就够：乘法少到 1/{0}。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="31"/>
+        <source>The pass took {0} ms.</source>
+        <translation>这一遍用了 {0} 毫秒。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="32"/>
+        <source>The pass took {0} ms, with attention captured.</source>
+        <translation>这一遍用了 {0} 毫秒，含采集注意力。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="33"/>
+        <source>The pass took {0} ms; it used its buffers for the first time and stays out of medians.</source>
+        <translation>这一遍用了 {0} 毫秒；缓冲区首次使用，不计入中位数。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="35"/>
+        <source>Next token: {0}, with {1} % by the plain softmax.</source>
+        <translation>下一个词元：{0}，softmax 概率 {1} %。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="36"/>
+        <source>The run ends here: the wanted number of tokens is reached.</source>
+        <translation>运行到此结束：已达到要求的词元数。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="37"/>
+        <source>The run ends here: the model wrote its end token.</source>
+        <translation>运行到此结束：模型写出了结束词元。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="38"/>
+        <source>The run ends here: the context of {0} tokens is full.</source>
+        <translation>运行到此结束：{0} 个词元的上下文已满。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="39"/>
+        <source>The run was stopped here.</source>
+        <translation>运行在此停止。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="40"/>
+        <source>{0} and {1} at {2} tokens: no difference that this measurement can show, {3} times ({4} to {5}).</source>
+        <translation>{2} 个词元时 {0} 与 {1}：这次测量看不出差别，{3} 倍（{4} 到 {5}）。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="43"/>
+        <source>The recompute lane has not run yet; there is nothing to compare.</source>
+        <translation>重算一路还没有运行；无从比较。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="44"/>
+        <source>This run keeps no cache: both lanes do the same work.</source>
+        <translation>本次运行没有缓存：两路做同样的工作。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="45"/>
+        <source>{0} times faster with the cache at {1} tokens: {2} ms instead of {3} ms.</source>
+        <translation>{1} 个词元时用缓存快 {0} 倍：{2} 毫秒，而不是 {3} 毫秒。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="46"/>
+        <source>No benefit at this length: {0} times at {1} tokens ({2} ms and {3} ms), because so few tokens are computed again almost for free.</source>
+        <translation>这个长度没有收益：{1} 个词元时 {0} 倍（{2} 毫秒与 {3} 毫秒），因为这么少的词元重算几乎不花时间。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="49"/>
+        <source>No benefit at this length: {0} times at {1} tokens ({2} ms and {3} ms), because reading the weights takes most of both passes.</source>
+        <translation>这个长度没有收益：{1} 个词元时 {0} 倍（{2} 毫秒与 {3} 毫秒），因为两遍都主要花在读取权重上。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="52"/>
+        <source>No benefit at this length: {0} times at {1} tokens ({2} ms and {3} ms), because starting a pass costs more here than the products that the cache saves.</source>
+        <translation>这个长度没有收益：{1} 个词元时 {0} 倍（{2} 毫秒与 {3} 毫秒），因为启动一遍的开销比缓存省下的乘法还大。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="55"/>
+        <source>There is no comparison yet.</source>
+        <translation>还没有比较。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="56"/>
+        <source>Same answer in all {0} comparisons; the largest logit difference is {1}.</source>
+        <translation>{0} 次比较答案都相同；logit 最大差 {1}。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="57"/>
+        <source>Same logits up to {1} in {0} comparisons, but the likeliest token changed in {2} of them: two tokens were equally likely.</source>
+        <translation>{0} 次比较中 logits 相差不超过 {1}，但其中 {2} 次最可能的词元变了：两个词元同样可能。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="60"/>
+        <source>Different answer in {2} of {0} comparisons; the largest logit difference is {1}.</source>
+        <translation>{0} 次比较中有 {2} 次答案不同；logit 最大差 {1}。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="61"/>
+        <source>Differs by design: rows have left the cache or are stored coarsely. The largest logit difference is {1} in {0} comparisons.</source>
+        <translation>按设计就会不同：有的行已离开缓存，或存储较粗。{0} 次比较中 logit 最大差 {1}。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="64"/>
+        <source>Growing</source>
+        <translation>增长式</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="65"/>
+        <source>Every step makes a new buffer that is longer by the new rows, copies the old rows into it and frees the old one. Nothing is reserved in advance, but the copies add up and for a moment old and new lie side by side.</source>
+        <translation>每一步都新建一个加长的缓冲区，把旧行复制过去，再释放旧的。不预先占用内存，但复制会累积，而且新旧缓冲区会短暂并存。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="69"/>
+        <source>Preallocated</source>
+        <translation>预分配</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="70"/>
+        <source>Room for all tokens is allocated at the start and every row is written at its own position. Nothing is copied, but what is reserved and not used yet is taken all the same.</source>
+        <translation>一开始就为所有词元分配空间，每行写在自己的位置上。从不复制，但预留而未用的内存同样被占着。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="73"/>
+        <source>Tokens that the cache has room for; 0 takes prompt and new tokens together, at most the model&apos;s context.</source>
+        <translation>缓存可容纳的词元数；0 表示提示与新词元之和，最多为模型的上下文。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="76"/>
+        <source>One allocation for all layers instead of one for each layer.</source>
+        <translation>所有层合用一次分配，而不是每层一次。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="77"/>
+        <source>Ring (sliding window)</source>
+        <translation>环形（滑动窗口）</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="78"/>
+        <source>Only the last tokens stay: a new row takes the slot of the oldest, so memory and the work of a step stop growing. Deeper layers still carry what earlier rows read from tokens that have left, so the answer is neither that of full attention nor that of a run over the last tokens alone.</source>
+        <translation>只保留最后的词元：新的一行占用最旧一行的槽位，因此内存和每一步的工作量不再增长。更深的层仍带有早先的行从已离开的词元读到的内容，所以答案既不同于完整注意力，也不同于只对最后的词元运行一遍。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="84"/>
+        <source>Tokens that stay and that a token attends to, itself included.</source>
+        <translation>保留下来并可被关注的词元数，包括自身。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="85"/>
+        <source>Window with sinks</source>
+        <translation>带汇聚点的窗口</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="86"/>
+        <source>The first tokens and the last ones stay (StreamingLLM): the first take up attention that has nowhere else to go, and a plain window breaks down when they leave. Positions are those of the text, or are counted inside the cache, which lets a rotary model run on beyond its context without remembering more of the text.</source>
+        <translation>保留最前面和最后面的词元（StreamingLLM）：最前面的词元承接无处可去的注意力，它们一离开，普通窗口就会失效。位置可以是文本中的位置，也可以在缓存内计数；后者让使用旋转位置的模型超出上下文继续运行，但并不会记住更多文本。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="92"/>
+        <source>absolute: every token keeps its position in the text; rebased: positions count from 0 inside the cache.</source>
+        <translation>absolute：每个词元保持它在文本中的位置；rebased：位置在缓存内从 0 数起。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="94"/>
+        <source>Tokens at the beginning of the sequence that always stay.</source>
+        <translation>序列开头始终保留的词元数。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="95"/>
+        <source>Last tokens that stay beside the sinks, the newest included.</source>
+        <translation>除汇聚点外保留的最后词元数，包括最新的一个。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="96"/>
+        <source>No cache (recompute)</source>
+        <translation>无缓存（重算）</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="97"/>
+        <source>Nothing is kept: every step runs all tokens of the sequence through the model again and uses the last row only. This is what a decoder costs without a cache.</source>
+        <translation>什么都不保留：每一步都让序列的全部词元重新通过模型，只用最后一行。这就是没有缓存时解码器的代价。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="100"/>
+        <source>Bundled model</source>
+        <translation>内置模型</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="101"/>
+        <source>a small LLaMA that writes short stories in English and Chinese</source>
+        <translation>一个用中英文写短故事的小 LLaMA</translation>
+    </message>
+</context>
+<context>
+    <name>panels</name>
+    <message>
+        <location filename="../../ui/panels/catalogue.cpp" line="14"/>
+        <source>Tokens</source>
+        <translation>词元</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/catalogue.cpp" line="15"/>
+        <source>Every token as a chip: prompt and generated, prefill apart from decode.</source>
+        <translation>每个词元一枚：提示与生成、预填充与解码分开。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/catalogue.cpp" line="17"/>
+        <source>KV cache</source>
+        <translation>KV 缓存</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/catalogue.cpp" line="18"/>
+        <source>Which keys and values are kept, layer by layer, position by position.</source>
+        <translation>逐层逐位置显示保留了哪些键和值。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/catalogue.cpp" line="20"/>
+        <source>Attention</source>
+        <translation>注意力</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/catalogue.cpp" line="21"/>
+        <source>What each token reads from, for every head of every layer.</source>
+        <translation>每层每个头中，各词元从哪里读取。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/catalogue.cpp" line="23"/>
+        <source>Timing</source>
+        <translation>计时</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/catalogue.cpp" line="24"/>
+        <source>Milliseconds per token with and without the cache.</source>
+        <translation>有缓存与无缓存时每词元的毫秒数。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/catalogue.cpp" line="26"/>
+        <source>Memory</source>
+        <translation>内存</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/catalogue.cpp" line="27"/>
+        <source>Bytes by purpose over the run, beside the formula.</source>
+        <translation>运行中各用途的字节数，与公式对照。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/catalogue.cpp" line="29"/>
+        <source>What just happened</source>
+        <translation>刚刚发生了什么</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/catalogue.cpp" line="30"/>
+        <source>The viewed step in words and numbers, stage by stage.</source>
+        <translation>用文字和数字逐阶段说明所看的一步。</translation>
+    </message>
+</context>
 </TS>

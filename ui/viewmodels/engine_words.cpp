@@ -37,6 +37,9 @@ constexpr const char* kContext = "engine";
     QT_TRANSLATE_NOOP("engine", "The run ends here: the model wrote its end token."),
     QT_TRANSLATE_NOOP("engine", "The run ends here: the context of {0} tokens is full."),
     QT_TRANSLATE_NOOP("engine", "The run was stopped here."),
+    QT_TRANSLATE_NOOP(
+        "engine",
+        "{0} and {1} at {2} tokens: no difference that this measurement can show, {3} times ({4} to {5})."),
     QT_TRANSLATE_NOOP("engine", "The recompute lane has not run yet; there is nothing to compare."),
     QT_TRANSLATE_NOOP("engine", "This run keeps no cache: both lanes do the same work."),
     QT_TRANSLATE_NOOP("engine", "{0} times faster with the cache at {1} tokens: {2} ms instead of {3} ms."),
@@ -71,6 +74,25 @@ constexpr const char* kContext = "engine";
         "engine",
         "Tokens that the cache has room for; 0 takes prompt and new tokens together, at most the model's context."),
     QT_TRANSLATE_NOOP("engine", "One allocation for all layers instead of one for each layer."),
+    QT_TRANSLATE_NOOP("engine", "Ring (sliding window)"),
+    QT_TRANSLATE_NOOP(
+        "engine",
+        "Only the last tokens stay: a new row takes the slot of the oldest, so memory and the work of a step stop "
+        "growing. "
+        "Deeper layers still carry what earlier rows read from tokens that have left, so the answer is neither that of "
+        "full attention nor that of a run over the last tokens alone."),
+    QT_TRANSLATE_NOOP("engine", "Tokens that stay and that a token attends to, itself included."),
+    QT_TRANSLATE_NOOP("engine", "Window with sinks"),
+    QT_TRANSLATE_NOOP(
+        "engine",
+        "The first tokens and the last ones stay (StreamingLLM): the first take up attention that has nowhere else to "
+        "go, and a plain window breaks down when they leave. "
+        "Positions are those of the text, or are counted inside the cache, which lets a rotary model run on beyond its "
+        "context without remembering more of the text."),
+    QT_TRANSLATE_NOOP("engine", "absolute: every token keeps its position in the text; rebased: positions count from "
+                                "0 inside the cache."),
+    QT_TRANSLATE_NOOP("engine", "Tokens at the beginning of the sequence that always stay."),
+    QT_TRANSLATE_NOOP("engine", "Last tokens that stay beside the sinks, the newest included."),
     QT_TRANSLATE_NOOP("engine", "No cache (recompute)"),
     QT_TRANSLATE_NOOP("engine",
                       "Nothing is kept: every step runs all tokens of the sequence through the model again and uses "

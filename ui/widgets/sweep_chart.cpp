@@ -1,8 +1,12 @@
 #include "ui/widgets/sweep_chart.h"
 
 #include <QCoreApplication>
+#include <QStringList>
 #include <cmath>
 #include <map>
+
+#include "engine/measure/sweep_commentary.h"
+#include "ui/viewmodels/engine_words.h"
 
 namespace decodescope {
 
@@ -91,6 +95,17 @@ QStringList sweep_fit_lines(const SweepResult& result) {
         else if (!fit.fit.reason.empty())
             lines << QStringLiteral("%1: %2").arg(cache, QString::fromStdString(fit.fit.reason));
     }
+    return lines;
+}
+
+QStringList sweep_verdict_lines(const SweepResult& result) {
+    QStringList lines;
+    for (const LengthCommentary& at : sweep_commentary(result))
+        for (const SweepSentence& said : at.sentences) {
+            if (said.sentence.id == "gain") continue;  // the table has its figures
+            const QString words = translated(said.sentence);
+            lines << (said.lane.empty() ? words : QString::fromStdString(said.lane) + QStringLiteral(": ") + words);
+        }
     return lines;
 }
 

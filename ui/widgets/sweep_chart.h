@@ -9,5 +9,7 @@ namespace decodescope {
 ChartSpec sweep_chart(const SweepResult& result, bool log_axes);
 // "recompute: time grows as length^1.43 (residual 0.03)", or why there is no fit; one line per cache.
 QStringList sweep_fit_lines(const SweepResult& result);
+// Where there is no gain, and why; which lanes this measurement cannot tell apart.
+QStringList sweep_verdict_lines(const SweepResult& result);
 
 }  // namespace decodescope

@@ -207,7 +207,15 @@ void SweepPage::show_result(bool log_axes) {
     table_->verticalHeader()->setDefaultSectionSize(QFontMetrics(theme().note()).height() + 6);
     fit_columns(titles);
     if (session_->state() != SessionState::Measuring) {
-        QStringList lines = sweep_fit_lines(*result);
+        QStringList lines = sweep_verdict_lines(*result);
+        constexpr int kMostVerdicts = 3;  // the rest by hovering
+        note_->setToolTip(lines.size() > kMostVerdicts ? lines.join(QStringLiteral("\n")) : QString());
+        if (lines.size() > kMostVerdicts) {
+            const auto more = lines.size() - kMostVerdicts;
+            lines = lines.mid(0, kMostVerdicts);
+            lines.last() += tr(" (%1 more: point here)").arg(more);
+        }
+        lines += sweep_fit_lines(*result);
         if (result->cancelled) lines.prepend(tr("Cancelled: what was measured before is shown."));
         note_->setText(lines.join(QStringLiteral("\n")));
     }
