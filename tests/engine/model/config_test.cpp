@@ -3,11 +3,9 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include <clocale>
-#include <locale>
-
 #include "engine/model/config_reader.h"
 #include "engine/model/model.h"
+#include "tests/support/comma_locale.h"
 #include "tests/support/fixtures.h"
 
 namespace decodescope {
