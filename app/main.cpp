@@ -1,6 +1,8 @@
 // Puts the parts together: parses the arguments, runs the command, turns errors into the last line on stderr.
 #include <fmt/format.h>
+#include <semaphore.h>
 
+#include <chrono>
 #include <csignal>
 #include <exception>
 #include <stop_token>
@@ -29,26 +31,38 @@ int end_of(const Status& status) {
     return printed.ok() ? 0 : fail(printed.error(), 1);
 }
 
+// Posted by the handler, whichever thread the system lets run it: libraries start threads before main() that would be
+// ended by a signal which main() alone had blocked.
+sem_t signals;
+
 // Ctrl-C asks the work to stop, so that files are left whole; the second one ends the program at once.
 class Interrupts {
 public:
     explicit Interrupts(std::stop_source& source) {
-        sigemptyset(&set_);
-        sigaddset(&set_, SIGINT);
-        sigaddset(&set_, SIGTERM);
-        pthread_sigmask(SIG_BLOCK, &set_, nullptr);
+        sem_init(&signals, 0, 0);
+        struct sigaction action {};
+        action.sa_handler = [](int) { sem_post(&signals); };
+        action.sa_flags = SA_RESTART;
+        sigemptyset(&action.sa_mask);
+        sigaction(SIGINT, &action, nullptr);
+        sigaction(SIGTERM, &action, nullptr);
         // Waits for a signal until the program ends; it owns nothing that needs an orderly end.
-        std::thread([set = set_, source]() mutable {
-            int signal = 0;
-            sigwait(&set, &signal);
+        std::thread([source]() mutable {
+            wait();
+            const auto first = std::chrono::steady_clock::now();
             source.request_stop();
-            sigwait(&set, &signal);
+            // `timeout`, and some shells, send one signal to the program and to its group: that is one wish, not two.
+            do wait();
+            while (std::chrono::steady_clock::now() - first < std::chrono::milliseconds(300));
             std::_Exit(130);
         }).detach();
     }
 
 private:
-    sigset_t set_;
+    static void wait() {
+        while (sem_wait(&signals) != 0) {
+        }
+    }
 };
 
 std::vector<PanelListing> panels() {

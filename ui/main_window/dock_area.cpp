@@ -14,6 +14,11 @@ constexpr int kLayoutVersion = 1;
 constexpr int kLeftShare = 57, kRightShare = 43;
 constexpr std::array kColumns = {Qt::LeftDockWidgetArea, Qt::RightDockWidgetArea};
 
+// A card that shares the room now. One that is shown alone or is on its way back is neither hidden nor in the layout.
+bool is_laid_out(const QMainWindow& window, QDockWidget* card) {
+    return !card->isHidden() && !card->isFloating() && window.dockWidgetArea(card) != Qt::NoDockWidgetArea;
+}
+
 }  // namespace
 
 DockArea::DockArea(QWidget* parent) : QMainWindow(parent) {
@@ -59,10 +64,10 @@ void DockArea::arrange_sizes() {
         QList<int> heights;
         int total = 0;
         for (const Entry& entry : entries_)
-            if (entry.descriptor.area == area && !entry.card->isHidden() && !entry.card->isFloating())
+            if (entry.descriptor.area == area && is_laid_out(*this, entry.card))
                 total += entry.descriptor.stretch;
         for (const Entry& entry : entries_) {
-            if (entry.descriptor.area != area || entry.card->isHidden() || entry.card->isFloating()) continue;
+            if (entry.descriptor.area != area || !is_laid_out(*this, entry.card)) continue;
             cards << entry.card;
             heights << height() * entry.descriptor.stretch / std::max(1, total);
         }
@@ -82,7 +87,7 @@ void DockArea::resizeEvent(QResizeEvent* event) {
     const bool scale = !sizes_pending_ && before.width() > 0 && before.height() > 0 && isVisible();
     if (scale)
         for (const Entry& entry : entries_) {
-            if (entry.card->isHidden() || entry.card->isFloating()) continue;
+            if (!is_laid_out(*this, entry.card)) continue;
             cards << entry.card;
             widths << entry.card->width() * now.width() / before.width();
             heights << entry.card->height() * now.height() / before.height();
