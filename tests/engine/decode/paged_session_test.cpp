@@ -213,6 +213,37 @@ TEST(PagedSession, BranchesMayNeedMorePages) {
     }
 }
 
+// PG-11: the pool grows layer by layer; memory runs out at each of them.
+TEST(PagedSession, AllocationFailsWhereverThePoolGrows) {
+    const auto model = make_tiny_llama();
+    const auto tokens = random_tokens(12, 97, 49);
+    const auto alone = session_of(loaded(model), session_config("preallocated"));
+    feed_all(*alone, std::span(tokens).first(10), 10);
+    feed_all(*alone, std::span(tokens).subspan(10), 1);
+    for (std::int64_t at = 1; at <= model->config.layers; ++at) {
+        SCOPED_TRACE(at);
+        Probed probed(model);
+        SessionConfig config = session_config("paged:page=4");
+        config.expected_tokens = 12;
+        const auto a = session_of(probed.model, config);
+        feed_all(*a, std::span(tokens).first(10), 10);
+        auto b = a->fork();
+        ASSERT_TRUE(b.ok());
+        const auto cells = all_cells(*a);
+        probed.backend->fail_allocation(at);
+        auto pass = (*b)->feed(std::span(tokens).subspan(10, 1), {});
+        ASSERT_FALSE(pass.ok());
+        EXPECT_EQ(pass.error().kind, ErrorKind::Memory);
+        EXPECT_EQ((*b)->tokens().size(), 10u);
+        EXPECT_EQ(all_cells(*a), cells);
+        EXPECT_EQ(all_cells(**b), cells);
+        for (DecodeSession* session : {a.get(), b->get()}) {
+            feed_all(*session, std::span(tokens).subspan(10), 1);
+            EXPECT_EQ(all_cells(*session), all_cells(*alone));
+        }
+    }
+}
+
 SessionConfig sharing(const std::string& cache, const std::shared_ptr<PrefixCache>& prefixes,
                       const std::string& kv = "f32") {
     SessionConfig config = session_config(cache, kv);
@@ -303,7 +334,7 @@ TEST(PagedSession, PG11_AFailedPassLeavesNothingThatCanBeFound) {
     probed.backend->after_run = {};
     EXPECT_EQ(failing->kv_facts().pages_free, 3);
     const auto again = session_of(probed.model, config);
-    EXPECT_EQ(again->take_prefix(prompt), 0);
+    ASSERT_EQ(again->take_prefix(prompt), 0);
     EXPECT_EQ(last_logits(*again, prompt, 4), expected);
 }
 
