@@ -7,6 +7,7 @@
 #include <bit>
 #include <limits>
 
+#include "engine/decode/generation.h"
 #include "engine/decode/prefix_cache.h"
 #include "tests/engine/decode/session_helpers.h"
 
@@ -314,6 +315,34 @@ TEST(PagedSession, PG07_OnlyTheSameKindOfRowsIsFound) {
     EXPECT_EQ(taken(other_model, "paged:page=4", "f32"), 0);
     EXPECT_EQ(taken(on_cpu, "growing", "f32"), 0);
     EXPECT_EQ(session_of(on_cpu, session_config("paged:page=4"))->take_prefix(prompt), 0);
+}
+
+// The loop that the command line and the window share takes the prefix by itself.
+TEST(PagedSession, GenerationComputesOnlyTheRest) {
+    const auto on_cpu = loaded(make_tiny_llama());
+    const auto prompt = random_tokens(14, 97, 50);
+    auto prefixes = std::make_shared<PrefixCache>();
+    std::vector<std::int32_t> tokens;
+    for (const std::size_t computed : {14u, 2u}) {
+        SessionConfig config = sharing("paged:page=4", prefixes);
+        config.prefill_chunk = 4;
+        GenerationConfig generation_config;
+        generation_config.new_tokens = 5;
+        generation_config.stop_at_eos = false;
+        std::size_t fed_first = 0;
+        generation_config.on_pass = [&](const PassResult&, std::span<const std::int32_t> fed, Phase phase) {
+            if (phase == Phase::Prefill) fed_first += fed.size();
+        };
+        std::shared_ptr<DecodeSession> session = session_of(on_cpu, config);
+        Generation generation(session, generation_config, nullptr);
+        ASSERT_TRUE(generation.start(prompt, {}, {}).ok());
+        EXPECT_EQ(fed_first, computed);
+        while (!generation.finished()) ASSERT_TRUE(generation.step({}).ok());
+        const std::vector<std::int32_t> got(generation.tokens().begin(), generation.tokens().end());
+        if (tokens.empty()) tokens = got;
+        EXPECT_EQ(got, tokens);
+        EXPECT_EQ(got.size(), 19u);
+    }
 }
 
 // PG-05 and PG-11: a pass that fails has written into pages that could still be found.
