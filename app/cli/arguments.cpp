@@ -240,6 +240,7 @@ const char* examples(Command command) {
         case Command::Replay: return "Example:\n  decodescope replay lecture.dscope";
         case Command::Info: return "Examples:\n  decodescope info\n  decodescope info synthetic:tinyllama-1.1b --json";
         case Command::Doctor: return "Example:\n  decodescope doctor --json";
+        case Command::Pool: return "Example:\n  decodescope pool --script pages.txt --json";
         case Command::List: return "Examples:\n  decodescope list caches\n  decodescope list models --json";
         default:
             return "Examples:\n  decodescope                                      the window\n"
@@ -333,6 +334,10 @@ void describe(Commands& commands, Arguments& a, Raw& raw) {
     list->add_option("what", a.list_what, "caches, formats, panels, models or backends")
         ->required()->check(CLI::IsMember({"caches", "formats", "panels", "models", "backends"}));
     list->add_flag("--json", a.json, "JSON on stdout");
+    CLI::App* pool = commands.add("pool", "Pages of a cache, line by line, without a model.", Command::Pool);
+    pool->add_option("--script", a.script, "lines: new pages=N page=P, start A 1,2, append A 3, fork A B, end A")
+        ->required()->check(file_name());
+    pool->add_flag("--json", a.json, "one JSON object after each line");
     commands.add("has-display", "Exit code 0 when a window can be shown.", Command::HasDisplay);
 }
 

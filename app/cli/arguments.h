@@ -14,7 +14,7 @@
 
 namespace decodescope {
 
-enum class Command { Window, Generate, Race, Bench, Demo, Shot, Replay, Info, Doctor, List, HasDisplay };
+enum class Command { Window, Generate, Race, Bench, Demo, Shot, Replay, Info, Doctor, List, Pool, HasDisplay };
 
 struct Arguments {
     Command command = Command::Window;
@@ -48,6 +48,8 @@ struct Arguments {
     std::vector<std::int64_t> lengths;  // bench
     int repeats = 5;
     bool profile = false;
+
+    std::string script;                 // pool --script FILE
 
     std::string list_what;              // caches, formats, panels, models, backends
 

@@ -117,13 +117,19 @@ struct ListLine {
     Json extra;
 };
 
+// A choice as it is written after `--cache`, not its number.
+Json default_json(const ParameterDescriptor& parameter) {
+    if (parameter.type != ParameterType::Choice) return parameter.default_value;
+    return parameter.choices[static_cast<std::size_t>(parameter.default_value)];
+}
+
 std::vector<ListLine> cache_lines() {
     std::vector<ListLine> lines;
     for (const StrategyDescriptor& strategy : strategy_catalogue()) {
         Json parameters = Json::array();
         for (const ParameterDescriptor& parameter : strategy.parameters)
             parameters.push_back(
-                {{"name", parameter.name}, {"help", parameter.help}, {"default", parameter.default_value}});
+                {{"name", parameter.name}, {"help", parameter.help}, {"default", default_json(parameter)}});
         lines.push_back({strategy.id, strategy.title, strategy.explanation,
                          {{"parameters", parameters}, {"has_cache", strategy.has_cache}, {"lossy", strategy.lossy}}});
     }

@@ -87,6 +87,13 @@ Json top_json(const StepFacts& step, const RunRecording& recording) {
     return list;
 }
 
+Json pages_json(const KvFacts& kv) {
+    return {{"pages_used", kv.pages_used},
+            {"pages_shared", kv.pages_shared},
+            {"pages_copied", kv.pages_copied},
+            {"pages_free", kv.pages_free}};
+}
+
 Json evicted_json(const StepFacts& step) {
     Json list = Json::array();
     for (const EvictedEntry& entry : step.evicted) list.push_back(entry.position);
@@ -131,6 +138,7 @@ Json result_json(const Arguments& arguments, Generation& generation, std::size_t
                          {"tokens_stored", step->kv.tokens_stored},
                          {"evicted", evicted_json(*step)},
                          {"top", top_json(*step, recording)}});
+        if (step->kv.page_tokens > 0) steps.back().update(pages_json(step->kv));
     }
     Json result;
     result["model"] = arguments.model;

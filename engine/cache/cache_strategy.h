@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "engine/cache/strategy_descriptor.h"
@@ -54,6 +55,17 @@ struct CachePlan {
     // the pass has succeeded, `settled` rows are copied to slots of the cache; the others are gone.
     std::int64_t staged_rows = 0;
     std::vector<SlotMove> settled;
+    // Pages that are shared and must be written: these rows are copied within the storage before the pass.
+    std::vector<SlotMove> copies;
+    std::vector<std::int32_t> fresh_pages;  // taken from the free ones with this step, in that order
+};
+
+// Of a strategy with pages; see PagePool.
+struct PageCounts {
+    std::int64_t used = 0;        // of this sequence
+    std::int64_t shared = 0;      // of those, with more than one owner
+    std::int64_t free = 0;        // that any sequence of the group may take
+    std::int64_t page_tokens = 0;
 };
 
 class CacheStrategy {
@@ -78,6 +90,19 @@ public:
     virtual std::optional<std::int64_t> slot_of(std::int32_t position) const = 0;  // nothing when the row is not stored
     virtual bool bounded_by_context() const { return true; }  // false: no row is ever read from further than capacity()
     virtual bool one_slab() const { return false; } // one allocation for all layers instead of one for each
+
+    // Strategies with pages. Their sequences share storage: a clone owns the same pages until one of them writes.
+    virtual std::optional<PageCounts> page_counts() const { return std::nullopt; }
+    virtual std::int64_t page_tokens() const { return 0; }  // rows of one page; 0: storage is not divided
+    // The storage is about to be written as planned, whether the pass succeeds or not.
+    virtual void begin_write(const CachePlan&) {}
+    // The tokens that were committed last, so that full pages can be found by them.
+    virtual void name_tokens(std::span<const std::int32_t>) {}
+    // Takes over stored rows of the first `tokens`, as many as can be found; only before anything was fed. Returns how
+    // many tokens have been seen now.
+    virtual std::int64_t take_prefix(std::span<const std::int32_t>) { return 0; }
+    // Slots that nobody may read any more, for the debug build.
+    virtual std::vector<SlotMove> dead_slots() const { return {}; }
 };
 
 // Checks that every strategy makes: at least one token, positions that fit 32 bits; 0 <= tokens <= seen.

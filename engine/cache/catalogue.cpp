@@ -7,7 +7,8 @@
     ENTRY(growing)                    \
     ENTRY(preallocated)               \
     ENTRY(ring)                       \
-    ENTRY(sinks)
+    ENTRY(sinks)                      \
+    ENTRY(paged)
 
 namespace decodescope {
 

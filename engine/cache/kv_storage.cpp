@@ -46,8 +46,10 @@ KvStorage::KvStorage(std::shared_ptr<Backend> backend, const KvShape& shape)
     : backend_(std::move(backend)), shape_(shape) {}
 
 Result<std::unique_ptr<KvStorage>> KvStorage::create(std::shared_ptr<Backend> backend, const KvShape& shape,
-                                                     bool one_slab, std::int64_t capacity) {
+                                                     bool one_slab, std::int64_t capacity,
+                                                     std::int64_t page_tokens) {
     std::unique_ptr<KvStorage> storage(new KvStorage(std::move(backend), shape));
+    storage->page_tokens_ = page_tokens;
     auto bytes = shape.total_bytes(capacity);
     if (!bytes.ok()) return bytes.error();
     DS_RETURN_IF_ERROR(storage->reserve_fits(*bytes));
@@ -109,17 +111,47 @@ Status KvStorage::exchange(Block& block, std::int64_t capacity, std::span<const 
     return {};
 }
 
+// The staging buffer is never divided.
+std::int64_t KvStorage::page_rows(const Block& block) const {
+    return page_tokens_ == 0 || &block == &staging_ ? block.capacity : page_tokens_;
+}
+
+// Bytes within the buffer.
+std::int64_t KvStorage::row_offset(const Block& block, int layer, KvPart part, std::int64_t head,
+                                   std::int64_t slot) const {
+    const std::int64_t rows = page_rows(block), page = slot / rows;
+    const std::int64_t row = (page * shape_.kv_heads + head) * rows + slot % rows;
+    return part_offset(block, layer, part) + row * shape_.head_dim * element_size(part);
+}
+
+// The same moves in pieces that lie within one page on either side.
+std::vector<SlotMove> KvStorage::within_pages(const Block& from, const Block& to,
+                                              std::span<const SlotMove> moves) const {
+    std::vector<SlotMove> pieces;
+    for (SlotMove move : moves) {
+        while (move.count > 0) {
+            const std::int64_t count = std::min({move.count, page_rows(from) - move.from % page_rows(from),
+                                                 page_rows(to) - move.to % page_rows(to)});
+            pieces.push_back({move.from, move.to, count});
+            move = {move.from + count, move.to + count, move.count - count};
+        }
+    }
+    return pieces;
+}
+
 Status KvStorage::copy_rows(const Block& from, Block& to, std::span<const SlotMove> moves) const {
+    for (const auto& move : moves)
+        DS_CHECK(move.from + move.count <= from.capacity && move.to + move.count <= to.capacity);
+    const auto pieces = within_pages(from, to, moves);
     for (int layer = to.first_layer; layer < to.first_layer + to.layers; ++layer) {
         for (const KvPart part : {KvPart::K, KvPart::V}) {
             const std::int64_t row = shape_.head_dim * element_size(part);
-            for (const auto& move : moves) {
-                DS_CHECK(move.from + move.count <= from.capacity && move.to + move.count <= to.capacity);
+            for (const auto& move : pieces) {
                 DS_RETURN_IF_ERROR(backend_->copy(
-                    *from.buffer, static_cast<std::size_t>(part_offset(from, layer, part) + move.from * row),
-                    static_cast<std::size_t>(from.capacity * row), *to.buffer,
-                    static_cast<std::size_t>(part_offset(to, layer, part) + move.to * row),
-                    static_cast<std::size_t>(to.capacity * row), static_cast<std::size_t>(move.count * row),
+                    *from.buffer, static_cast<std::size_t>(row_offset(from, layer, part, 0, move.from)),
+                    static_cast<std::size_t>(page_rows(from) * row), *to.buffer,
+                    static_cast<std::size_t>(row_offset(to, layer, part, 0, move.to)),
+                    static_cast<std::size_t>(page_rows(to) * row), static_cast<std::size_t>(move.count * row),
                     static_cast<std::size_t>(shape_.kv_heads)));
             }
         }
@@ -127,9 +159,20 @@ Status KvStorage::copy_rows(const Block& from, Block& to, std::span<const SlotMo
     return {};
 }
 
+Status KvStorage::copy_within(std::span<const SlotMove> copies) {
+    for (auto& block : blocks_) {
+        DS_RETURN_IF_ERROR(copy_rows(block, block, copies));
+        for (const auto& copy : copies) copied_bytes_ += copy.count * shape_.entry_bytes() * block.layers;
+    }
+    return {};
+}
+
 Status KvStorage::apply(const CachePlan& plan) {
     for (auto& block : blocks_) DS_RETURN_IF_ERROR(exchange(block, plan.capacity_after, plan.moves));
-    return stage(plan.staged_rows);
+    DS_RETURN_IF_ERROR(stage(plan.staged_rows));
+    // A page that is written for the first time holds nothing of its last owner.
+    for (const std::int32_t page : plan.fresh_pages) poison(page * page_tokens_, page_tokens_);
+    return copy_within(plan.copies);
 }
 
 // Kept from chunk to chunk; a long prefill must not leave its buffer behind for the single rows that follow.
@@ -166,6 +209,7 @@ Status KvStorage::reset(std::int64_t capacity) {
 
 Result<std::unique_ptr<KvStorage>> KvStorage::clone(std::span<const SlotMove> used) const {
     std::unique_ptr<KvStorage> copy(new KvStorage(backend_, shape_));
+    copy->page_tokens_ = page_tokens_;
     DS_RETURN_IF_ERROR(reserve_fits(live_bytes_));
     for (const auto& block : blocks_) {
         Block own;
@@ -200,6 +244,7 @@ std::int64_t KvStorage::part_offset(const Block& block, int layer, KvPart part) 
 KvView KvStorage::view(int layer, const EntryTable& table, const std::int32_t* store_entries) const {
     const Block& block = block_of(layer);
     const bool staged = table.staged_first != kNothingStaged;
+    DS_CHECK(page_tokens_ == 0 || (table.pages != nullptr && std::int64_t{1} << table.log2_page == page_tokens_));
     DS_CHECK(!staged || (table.staged_first == block.capacity && staging_.buffer != nullptr));
     KvView view;
     for (const KvPart part : {KvPart::K, KvPart::V}) {
@@ -207,8 +252,9 @@ KvView KvStorage::view(int layer, const EntryTable& table, const std::int32_t* s
         side.type = part == KvPart::K ? shape_.format.k : shape_.format.v;
         side.data = block.buffer == nullptr ? nullptr : block.buffer->data() + part_offset(block, layer, part);
         side.row_stride = shape_.head_dim;
-        side.head_stride = block.capacity * shape_.head_dim;
+        side.head_stride = page_rows(block) * shape_.head_dim;
         side.page_stride = table.pages == nullptr ? 0 : side.row_stride << table.log2_page;
+        if (page_tokens_ > 0) side.page_stride = shape_.kv_heads * side.head_stride;
         if (!staged) continue;
         side.staged = staging_.buffer->data() + part_offset(staging_, layer, part);
         side.staged_head_stride = staging_.capacity * shape_.head_dim;
@@ -229,34 +275,45 @@ Status KvStorage::read_rows(int layer, KvPart part, std::int64_t first_slot, std
     const std::int64_t row = shape_.head_dim * element_size(part);
     const std::size_t floats = static_cast<std::size_t>(count * shape_.head_dim);
     DS_CHECK(out.size() == floats * static_cast<std::size_t>(shape_.kv_heads));
-    std::vector<std::byte> raw(static_cast<std::size_t>(count * row));
-    for (int head = 0; head < shape_.kv_heads; ++head) {
-        const std::int64_t offset = part_offset(block, layer, part) + (head * block.capacity + first_slot) * row;
-        DS_RETURN_IF_ERROR(backend_->download(*block.buffer, static_cast<std::size_t>(offset), raw));
-        widen(raw.data(), part == KvPart::K ? shape_.format.k : shape_.format.v,
-              out.subspan(static_cast<std::size_t>(head) * floats, floats));
+    const SlotMove wanted{first_slot, 0, count};
+    for (const auto& piece : within_pages(block, block, {&wanted, 1})) {
+        std::vector<std::byte> raw(static_cast<std::size_t>(piece.count * row));
+        for (int head = 0; head < shape_.kv_heads; ++head) {
+            const std::int64_t offset = row_offset(block, layer, part, head, piece.from);
+            DS_RETURN_IF_ERROR(backend_->download(*block.buffer, static_cast<std::size_t>(offset), raw));
+            widen(raw.data(), part == KvPart::K ? shape_.format.k : shape_.format.v,
+                  out.subspan(static_cast<std::size_t>(head) * floats +
+                                  static_cast<std::size_t>(piece.to * shape_.head_dim),
+                              static_cast<std::size_t>(piece.count * shape_.head_dim)));
+        }
     }
     return {};
 }
 
 void KvStorage::poison([[maybe_unused]] std::int64_t first_slot, [[maybe_unused]] std::int64_t count) {
 #ifdef DECODESCOPE_DEBUG
+    const SlotMove given_up{first_slot, first_slot, count};
     for (auto& block : blocks_) {
         if (block.buffer == nullptr || first_slot + count > block.capacity) continue;
-        for (int layer = block.first_layer; layer < block.first_layer + block.layers; ++layer) {
-            for (const KvPart part : {KvPart::K, KvPart::V}) {
-                const std::int64_t row = shape_.head_dim * element_size(part);
-                const std::vector<std::byte> pattern(static_cast<std::size_t>(count * row), std::byte{0xFF});
-                for (int head = 0; head < shape_.kv_heads; ++head) {
-                    const std::int64_t offset =
-                        part_offset(block, layer, part) + (head * block.capacity + first_slot) * row;
-                    (void)backend_->upload(*block.buffer, static_cast<std::size_t>(offset), pattern);
-                }
+        for (const auto& piece : within_pages(block, block, {&given_up, 1})) {
+            for (int layer = block.first_layer; layer < block.first_layer + block.layers; ++layer) {
+                for (const KvPart part : {KvPart::K, KvPart::V}) poison_rows(block, layer, part, piece);
             }
         }
     }
 #endif
 }
+
+#ifdef DECODESCOPE_DEBUG
+void KvStorage::poison_rows(Block& block, int layer, KvPart part, const SlotMove& rows) {
+    const std::vector<std::byte> pattern(
+        static_cast<std::size_t>(rows.count * shape_.head_dim * element_size(part)), std::byte{0xFF});
+    for (int head = 0; head < shape_.kv_heads; ++head) {
+        const std::int64_t offset = row_offset(block, layer, part, head, rows.from);
+        (void)backend_->upload(*block.buffer, static_cast<std::size_t>(offset), pattern);
+    }
+}
+#endif
 
 std::int64_t KvStorage::capacity() const {
     std::int64_t least = blocks_.front().capacity;

@@ -32,12 +32,14 @@ class KvStorage {
 public:
     // One allocation of purpose KvCache per layer, or one for all layers. Memory error with both numbers, before
     // anything is allocated, when the backend's memory cannot hold it.
+    // `page_tokens`: rows of one page, of which `capacity` is a multiple; 0: not divided.
     static Result<std::unique_ptr<KvStorage>> create(std::shared_ptr<Backend> backend, const KvShape& shape,
-                                                     bool one_slab, std::int64_t capacity);
+                                                     bool one_slab, std::int64_t capacity,
+                                                     std::int64_t page_tokens = 0);
 
-    // Makes the room that the plan asks for: per block (a layer, or the slab) new memory, copy, free old; and the
-    // staging buffer, which counts as activations. After an error every stored row is still there and every view is
-    // valid; blocks that were exchanged before the error keep their new size.
+    // Makes the room that the plan asks for: per block (a layer, or the slab) new memory, copy, free old; the staging
+    // buffer, which counts as activations; and the copies within the storage. After an error every stored row is still
+    // there and every view is valid; blocks that were exchanged before the error keep their new size.
     Status apply(const CachePlan& plan);
     // Copies the staged rows that stay to their slots, once the pass has succeeded. Cannot run out of memory.
     Status settle(const CachePlan& plan);
@@ -58,13 +60,14 @@ public:
     std::int64_t capacity() const;                               // tokens that fit into every layer
     std::int64_t reserved_bytes() const { return live_bytes_; }  // as allocated
     void begin_step();                                           // restarts the two below
-    std::int64_t copied_bytes() const { return copied_bytes_; }  // moved from old to new storage since begin_step
+    std::int64_t copied_bytes() const { return copied_bytes_; }  // to new storage or other pages since begin_step
     std::int64_t peak_bytes() const { return peak_bytes_; }      // highest reserved_bytes since begin_step
     std::int64_t staged_capacity() const { return staging_.capacity; }  // rows that the staging buffer has room for
 
 private:
     // Layers first_layer .. first_layer + layers - 1 in one buffer: all of the wider part, then all of the other, so
-    // that every element is aligned. Within a part [layers, kv_heads, capacity, head_dim].
+    // that every element is aligned. Within a part [layers, pages, kv_heads, page, head_dim]; not divided, the whole
+    // capacity is one page.
     struct Block {
         BufferPtr buffer;
         std::int64_t capacity = 0;
@@ -77,6 +80,13 @@ private:
     Status stage(std::int64_t rows);
     Status exchange(Block& block, std::int64_t capacity, std::span<const SlotMove> moves);
     Status copy_rows(const Block& from, Block& to, std::span<const SlotMove> moves) const;
+#ifdef DECODESCOPE_DEBUG
+    void poison_rows(Block& block, int layer, KvPart part, const SlotMove& rows);
+#endif
+    Status copy_within(std::span<const SlotMove> copies);
+    std::int64_t page_rows(const Block& block) const;
+    std::int64_t row_offset(const Block& block, int layer, KvPart part, std::int64_t head, std::int64_t slot) const;
+    std::vector<SlotMove> within_pages(const Block& from, const Block& to, std::span<const SlotMove> moves) const;
     const Block& block_of(int layer) const;
     std::int64_t element_size(KvPart part) const;
     std::int64_t part_offset(const Block& block, int layer, KvPart part) const;  // bytes within the buffer
@@ -85,6 +95,7 @@ private:
     KvShape shape_;
     std::vector<Block> blocks_;
     Block staging_;  // of all layers; its row i is slot capacity() + i
+    std::int64_t page_tokens_ = 0;
     std::int64_t live_bytes_ = 0, peak_bytes_ = 0, copied_bytes_ = 0;
 };
 

@@ -14,6 +14,7 @@
 namespace decodescope {
 
 class CacheStrategy;
+class PagePool;
 
 enum class ParameterType { Integer, Boolean, Choice };
 
@@ -33,6 +34,7 @@ struct RunLimits {
     std::int64_t context = 0;          // tokens that the model can see
     std::int64_t expected_tokens = 0;  // prompt and tokens to generate; 0 = unknown
     bool learned_positions = false;    // of the model; else rotary ones
+    std::shared_ptr<PagePool> pages = nullptr;  // of a group that shares prefixes; null: pages of its own
 };
 
 struct StrategyDescriptor {

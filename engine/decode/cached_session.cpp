@@ -41,13 +41,25 @@ std::vector<SlotMove> used_slots(const CacheStrategy& strategy) {
 
 }  // namespace
 
-Result<std::unique_ptr<DecodeSession>> CachedSession::create(LoadedModelPtr model, const SessionConfig& config,
-                                                             std::unique_ptr<CacheStrategy> strategy) {
-    std::unique_ptr<CachedSession> session(new CachedSession(std::move(model), config, std::move(strategy)));
-    auto storage = KvStorage::create(session->model_->backend, kv_shape(session->model_->model->config, config.kv),
-                                     session->strategy_->one_slab(), session->strategy_->capacity());
+Result<std::shared_ptr<KvStorage>> make_storage(const LoadedModel& model, const KvFormat& format,
+                                                const CacheStrategy& strategy) {
+    auto storage = KvStorage::create(model.backend, kv_shape(model.model->config, format), strategy.one_slab(),
+                                     strategy.capacity(), strategy.page_tokens());
     if (!storage.ok()) return storage.error();
-    session->storage_ = std::move(*storage);
+    return std::shared_ptr<KvStorage>(std::move(*storage));
+}
+
+Result<std::unique_ptr<DecodeSession>> CachedSession::create(LoadedModelPtr model, const SessionConfig& config,
+                                                             std::unique_ptr<CacheStrategy> strategy,
+                                                             std::shared_ptr<KvStorage> shared) {
+    std::unique_ptr<CachedSession> session(new CachedSession(std::move(model), config, std::move(strategy)));
+    if (shared != nullptr) {
+        session->storage_ = std::move(shared);
+    } else {
+        auto storage = make_storage(*session->model_, config.kv, *session->strategy_);
+        if (!storage.ok()) return storage.error();
+        session->storage_ = std::move(*storage);
+    }
     DS_RETURN_IF_ERROR(session->prepare_first());
     return std::unique_ptr<DecodeSession>(std::move(session));
 }
@@ -134,20 +146,54 @@ KvFacts CachedSession::kv_facts() const {
     facts.reserved_bytes = storage_->reserved_bytes();
     facts.copied_bytes = storage_->copied_bytes();
     facts.peak_bytes = storage_->peak_bytes();
+    if (const auto pages = strategy_->page_counts()) add_page_facts(*pages, facts);
     return facts;
+}
+
+// What this sequence has, not what the pool could give.
+void CachedSession::add_page_facts(const PageCounts& pages, KvFacts& facts) const {
+    facts.pages_used = pages.used;
+    facts.pages_shared = pages.shared;
+    facts.pages_copied = static_cast<std::int64_t>(plan_.copies.size());
+    facts.pages_free = pages.free;
+    facts.page_tokens = pages.page_tokens;
+    facts.pool_bytes = facts.reserved_bytes;
+    facts.capacity_tokens = pages.used * pages.page_tokens;
+    facts.reserved_bytes = storage_->used_bytes(facts.capacity_tokens);
+    facts.peak_bytes += facts.reserved_bytes - facts.pool_bytes;  // beyond the pool while it grew
+}
+
+void CachedSession::poison_dead_slots() {
+#ifdef DECODESCOPE_DEBUG
+    for (const auto& dead : strategy_->dead_slots()) storage_->poison(dead.from, dead.count);
+#endif
+}
+
+Status CachedSession::reset_storage() {
+    if (strategy_->page_tokens() == 0) return storage_->reset(strategy_->capacity());
+    storage_->begin_step();
+    plan_.copies.clear();
+    poison_dead_slots();
+    return {};
 }
 
 void CachedSession::rows_given_up(std::int64_t kept, std::int64_t before) {
     storage_->begin_step();
+    plan_.copies.clear();
+    if (strategy_->page_tokens() > 0) return poison_dead_slots();
     // Contiguous strategies: the slots that are free again are those behind the last kept row.
     if (strategy_->tokens_stored() == kept) storage_->poison(kept, before - kept);
 }
 
 Result<std::unique_ptr<DecodeSession>> CachedSession::fork() const {
     std::unique_ptr<CachedSession> copy(new CachedSession(model_, config_, strategy_->clone()));
-    auto storage = storage_->clone(used_slots(*strategy_));
-    if (!storage.ok()) return storage.error();
-    copy->storage_ = std::move(*storage);
+    if (strategy_->page_tokens() > 0) {
+        copy->storage_ = storage_;
+    } else {
+        auto storage = storage_->clone(used_slots(*strategy_));
+        if (!storage.ok()) return storage.error();
+        copy->storage_ = std::move(*storage);
+    }
     copy->tokens_ = tokens_;
     DS_RETURN_IF_ERROR(copy->prepare_first());
     return std::unique_ptr<DecodeSession>(std::move(copy));

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "engine/decode/cached_session.h"
+#include "engine/decode/prefix_cache.h"
 #include "engine/decode/recompute_session.h"
 
 namespace decodescope {
@@ -27,6 +28,20 @@ Result<LoadedModelPtr> load_model(ModelPtr model, std::shared_ptr<Backend> backe
     return LoadedModelPtr(std::move(loaded));
 }
 
+namespace {
+
+Result<std::unique_ptr<DecodeSession>> create_sharing(LoadedModelPtr model, const SessionConfig& config,
+                                                      RunLimits limits) {
+    auto group = config.prefixes->group_for(model, config.cache, config.kv, limits);
+    if (!group.ok()) return group.error();
+    limits.pages = group->pages;
+    auto strategy = make_strategy(config.cache, limits);
+    if (!strategy.ok()) return strategy.error();
+    return CachedSession::create(std::move(model), config, std::move(*strategy), group->storage);
+}
+
+}  // namespace
+
 Result<std::unique_ptr<DecodeSession>> DecodeSession::create(LoadedModelPtr model, const SessionConfig& config) {
     auto spec = complete_cache_spec(config.cache);
     if (!spec.ok()) return spec.error();
@@ -45,6 +60,8 @@ Result<std::unique_ptr<DecodeSession>> DecodeSession::create(LoadedModelPtr mode
     if (!strategy.ok()) return strategy.error();
     SessionConfig complete = config;
     complete.cache = std::move(*spec);
+    if (config.prefixes != nullptr && (*strategy)->page_tokens() > 0)
+        return create_sharing(std::move(model), complete, limits);
     if (!find_strategy(complete.cache.id)->has_cache)
         return RecomputeSession::create(std::move(model), complete, std::move(*strategy));
     return CachedSession::create(std::move(model), complete, std::move(*strategy));

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <iterator>
 #include <memory>
 #include <span>
 #include <stop_token>
@@ -28,6 +29,8 @@ using LoadedModelPtr = std::shared_ptr<const LoadedModel>;
 Result<LoadedModelPtr> load_model(ModelPtr model, std::shared_ptr<Backend> backend, WeightType type,
                                   const ProgressFn& progress, std::stop_token stop);
 
+class PrefixCache;
+
 struct SessionConfig {
     CacheSpec cache;
     KvFormat kv;
@@ -36,6 +39,8 @@ struct SessionConfig {
     bool capture_attention = false;    // all layers, all heads
     bool profile = false;
     bool all_logits = false;           // PassResult::all_logits of every row (--trace), not only of the last
+    // Caches with pages: conversations that were given the same object find each other's full pages; null: none.
+    std::shared_ptr<PrefixCache> prefixes = nullptr;
 };
 
 // What one pass (one call of feed) produced beside the facts. Valid until the next call.
@@ -72,6 +77,10 @@ public:
     // fed.
     virtual Result<PassResult> feed(std::span<const std::int32_t> tokens, std::stop_token stop) = 0;
     virtual std::int64_t max_pass_rows() const = 0;
+    // Takes over the stored rows of the first of these tokens, as if they had been fed; never the last one, so that
+    // there is something to compute. Only before anything was fed; see SessionConfig::prefixes. Returns the number of
+    // tokens seen now.
+    virtual std::int64_t take_prefix(std::span<const std::int32_t>) { return std::ssize(tokens()); }
     // Keeps the first `tokens` tokens. More than seen, or negative: Argument error. Fewer than can be restored
     // (rows were evicted): Unsupported error that says how many can be kept.
     virtual Status truncate(std::int64_t tokens) = 0;

@@ -24,6 +24,7 @@ void add_pass(StepFacts& step, const PassResult& pass) {
     step.kv = pass.kv;
     step.kv.rows_written += before.rows_written;
     step.kv.copied_bytes += before.copied_bytes;
+    step.kv.pages_copied += before.pages_copied;
     step.kv.peak_bytes = std::max(step.kv.peak_bytes, before.peak_bytes);
     step.evicted.insert(step.evicted.end(), pass.evicted.begin(), pass.evicted.end());
     step.ops.resize(std::max(step.ops.size(), pass.ops.size()));
@@ -268,6 +269,7 @@ Status Generation::start(std::span<const std::int32_t> prompt_in, const Progress
                                       seen.size(), prompt.size()),
                           "Reset the session first.");
     }
+    if (seen.empty()) s.session->take_prefix(prompt);
     // Logits come only from a row that is computed, so the last token is always fed.
     if (seen.size() == prompt.size())
         DS_RETURN_IF_ERROR(s.session->truncate(static_cast<std::int64_t>(prompt.size()) - 1));

@@ -85,6 +85,7 @@ Result<PassResult> SessionBase::feed(std::span<const std::int32_t> tokens, std::
     auto plan = strategy_->plan(rows);
     if (!plan.ok()) return plan.error();
     plan_ = std::move(*plan);
+    strategy_->begin_write(plan_);
     runner_.begin();
     begin_step();
     PassResult result;
@@ -94,6 +95,7 @@ Result<PassResult> SessionBase::feed(std::span<const std::int32_t> tokens, std::
     DS_RETURN_IF_ERROR(check_finite(result));
     DS_RETURN_IF_ERROR(settle());
     strategy_->commit(plan_);
+    strategy_->name_tokens(tokens);
     tokens_.insert(tokens_.end(), tokens.begin(), tokens.end());
     fill_result(rows, result);
     return result;
@@ -140,6 +142,13 @@ void SessionBase::fill_result(std::int64_t rows, PassResult& result) const {
         result.flops += cost.flops;
         result.bytes += cost.bytes;
     }
+}
+
+std::int64_t SessionBase::take_prefix(std::span<const std::int32_t> tokens) {
+    if (!tokens_.empty()) return static_cast<std::int64_t>(tokens_.size());
+    const std::int64_t taken = strategy_->take_prefix(tokens);
+    tokens_.assign(tokens.begin(), tokens.begin() + static_cast<std::ptrdiff_t>(taken));
+    return taken;
 }
 
 Status SessionBase::truncate(std::int64_t tokens) {

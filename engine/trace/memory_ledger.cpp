@@ -152,6 +152,12 @@ LedgerLine counted_line(const char* purpose, std::int64_t bytes, std::string gap
 std::vector<LedgerLine> memory_ledger(const RunFacts& facts, const StepFacts& step) {
     const KvFormula kv(facts);
     std::vector<LedgerLine> lines = {weights_line(facts, step), used_line(kv, facts, step), reserved_line(kv, step)};
+    if (step.kv.page_tokens > 0)
+        lines.push_back(counted_line(
+            "KV pool", step.kv.pool_bytes,
+            fmt::format(
+                "Counted only: all pages of {} tokens that were allocated; {} of them are in use here and {} are free.",
+                step.kv.page_tokens, format_grouped(step.kv.pages_used), format_grouped(step.kv.pages_free))));
     if (auto peak = peak_line(kv, facts, step)) lines.push_back(std::move(*peak));
     lines.push_back(counted_line(
         "activations", bytes_for(step.memory, MemoryPurpose::Activations),

@@ -86,6 +86,21 @@ KvFacts decode_kv(ByteReader& in) {
     return kv;
 }
 
+void encode_pages(ByteWriter& out, const KvFacts& kv) {
+    for (std::int64_t value :
+         {kv.page_tokens, kv.pages_used, kv.pages_shared, kv.pages_copied, kv.pages_free, kv.pool_bytes})
+        out.i64(value);
+}
+
+void decode_pages(ByteReader& in, KvFacts& kv) {
+    kv.page_tokens = in.i64("tokens of a page", 1);
+    kv.pages_used = in.i64("pages used", 0);
+    kv.pages_shared = in.i64("pages shared", 0);
+    kv.pages_copied = in.i64("pages copied", 0);
+    kv.pages_free = in.i64("pages free", 0);
+    kv.pool_bytes = in.i64("bytes of the page pool", 0);
+}
+
 void encode_sampler(ByteWriter& out, const SamplerConfig& sampler) {
     out.f64(sampler.temperature);
     out.i32(sampler.top_k);
@@ -270,6 +285,8 @@ void decode_row(ByteReader& in, RunRecording& to, std::int64_t steps) {
     to.append_row_f16(row, k, v, attention.pointers, entries, attention.positions, (flags & kRowLeftOut) != 0);
 }
 
+constexpr std::uint8_t kStepCaptured = 1, kStepPaged = 2;
+
 void encode_step(ByteWriter& out, const StepFacts& step) {
     out.i32(step.index);
     out.u8(static_cast<std::uint8_t>(step.phase));
@@ -278,9 +295,11 @@ void encode_step(ByteWriter& out, const StepFacts& step) {
     out.i32(step.sampled_token);
     out.text(step.stop_reason);
     out.f64(step.micros);
-    out.boolean(step.captured);
+    const bool paged = step.kv.page_tokens > 0;
+    out.u8(static_cast<std::uint8_t>((step.captured ? kStepCaptured : 0) | (paged ? kStepPaged : 0)));
     out.boolean(step.warm_up);
     encode_kv(out, step.kv);
+    if (paged) encode_pages(out, step.kv);
     for (std::int64_t bytes : step.memory.bytes) out.i64(bytes);
     out.i64(step.memory.history_bytes);
     out.i64(step.flops);
@@ -305,9 +324,12 @@ StepFacts decode_step(ByteReader& in, const RunFacts& facts, std::int64_t rows, 
     step.sampled_token = in.i32("sampled token", -1, highest_token(facts));
     step.stop_reason = in.text("stop reason");
     step.micros = in.f64("micros");
-    step.captured = in.boolean("captured");
+    const std::uint8_t flags = in.u8("captured");
+    if (flags > (kStepCaptured | kStepPaged)) in.fail("captured", "is not a value that this version knows");
+    step.captured = (flags & kStepCaptured) != 0;
     step.warm_up = in.boolean("warm-up");
     step.kv = decode_kv(in);
+    if ((flags & kStepPaged) != 0) decode_pages(in, step.kv);
     for (std::int64_t& bytes : step.memory.bytes) bytes = in.i64("memory bytes", 0);
     step.memory.history_bytes = in.i64("history bytes", 0);
     step.flops = in.i64("FLOPs", 0);

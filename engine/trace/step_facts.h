@@ -29,6 +29,14 @@ struct KvFacts {
     std::int64_t reserved_bytes = 0;   // all layers, as allocated
     std::int64_t copied_bytes = 0;     // moved by this step to grow the cache
     std::int64_t peak_bytes = 0;       // highest KV bytes live during this step (old + new while growing)
+    // Caches with pages; page_tokens is 0 for all others. Capacity and reserved bytes above are those of the pages that
+    // this sequence has, shared ones included.
+    std::int64_t page_tokens = 0;
+    std::int64_t pages_used = 0;       // of this sequence
+    std::int64_t pages_shared = 0;     // of those, with more than one owner
+    std::int64_t pages_copied = 0;     // by this step, because they were shared and had to be written
+    std::int64_t pages_free = 0;       // in the pool that the sequence takes them from
+    std::int64_t pool_bytes = 0;       // all layers, as allocated for the pool
 };
 
 struct MemoryFacts {

@@ -199,6 +199,46 @@ TEST_F(Program, WindowsKeepWhatTheySay) {
         << wide.err;
 }
 
+TEST_F(Program, PagesAreCounted) {
+    const std::string line = "generate --tokens 5,6,7,8 -n 6 --ignore-eos --threads 1 --json --cache ";
+    const Json paged = run_json(line + "paged:page=4"), whole = run_json(line + "preallocated");
+    EXPECT_EQ(paged["logits_hash"], whole["logits_hash"]);
+    EXPECT_EQ(paged["cache"], "paged:page=4");
+    EXPECT_FALSE(whole["steps"][0].contains("pages_used"));
+    const long long per_token = run_json("info bundled --json")["kv_bytes_per_token"]["f32"].get<long long>();
+    for (std::size_t i = 0; i < 6; ++i) {
+        const Json& step = paged["steps"][i];
+        const long long pages = static_cast<long long>(4 + i + 3) / 4;
+        EXPECT_EQ(step["pages_used"], pages);
+        EXPECT_EQ(step["pages_free"], 3 - pages);
+        EXPECT_EQ(step["pages_shared"], 0);
+        EXPECT_EQ(step["pages_copied"], 0);
+        EXPECT_EQ(step["kv_bytes_used"], per_token * static_cast<long long>(4 + i));
+        EXPECT_EQ(step["kv_bytes_reserved"], per_token * pages * 4);
+    }
+    EXPECT_EQ(run("generate --tokens 5 -n 1 --cache paged:page=12").code, 2);
+}
+
+TEST_F(Program, PoolScripts) {
+    std::ofstream(folder_ / "script") << "new pages=4 page=2\nstart A 1,2,3\r\n\nfork A B\nappend B 4\nstart A 9\n";
+    const Outcome outcome = run("pool --script script --json");
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    std::vector<Json> lines;
+    std::istringstream in(outcome.out);
+    for (std::string line; std::getline(in, line);) lines.push_back(Json::parse(line, nullptr, false));
+    ASSERT_EQ(lines.size(), 5u);
+    EXPECT_EQ(lines[0]["free"], Json({0, 1, 2, 3}));
+    EXPECT_EQ(lines[1]["line"], "start A 1,2,3");
+    EXPECT_EQ(lines[2]["owners"], Json({{"0", 2}, {"1", 2}}));
+    EXPECT_EQ(lines[3]["copied"], 1);
+    EXPECT_EQ(lines[3]["tables"], Json({{"A", {0, 1}}, {"B", {0, 2}}}));
+    EXPECT_TRUE(lines[3]["error"].is_null());
+    EXPECT_TRUE(lines[4]["error"].is_string());
+    EXPECT_EQ(lines[4]["tables"], lines[3]["tables"]);
+    EXPECT_EQ(run("pool --script nowhere").code, 1);
+    EXPECT_EQ(run("pool").code, 2);
+}
+
 TEST_F(Program, SameSeedSameRun) {
     const std::string line =
         "generate --tokens 5,6,7 -n 12 --ignore-eos --temperature 0.9 --top-p 0.95 --seed 11 --threads 2 --json";

@@ -14,7 +14,7 @@ using testing::HasSubstr;
 TEST(CacheSpec, KnowsTheStrategiesInMenuOrder) {
     std::vector<std::string> ids;
     for (const auto& descriptor : strategy_catalogue()) ids.push_back(descriptor.id);
-    EXPECT_THAT(ids, testing::ElementsAre("recompute", "growing", "preallocated", "ring", "sinks"));
+    EXPECT_THAT(ids, testing::ElementsAre("recompute", "growing", "preallocated", "ring", "sinks", "paged"));
     EXPECT_FALSE(find_strategy("recompute")->has_cache);
     EXPECT_EQ(find_strategy("h2o"), nullptr);
 }
@@ -62,11 +62,12 @@ void expect_refused(const std::string& text, const std::string& named, const std
 }
 
 TEST(CacheSpec, RefusesByName) {
-    expect_refused("", "\"\"", "recompute, growing, preallocated, ring and sinks");
-    expect_refused("h2o:budget=8", "\"h2o\"", "recompute, growing, preallocated, ring and sinks");
+    expect_refused("", "\"\"", "recompute, growing, preallocated, ring, sinks and paged");
+    expect_refused("h2o:budget=8", "\"h2o\"", "recompute, growing, preallocated, ring, sinks and paged");
     expect_refused("ring:window=0", "\"0\"", "a whole number from 1 to 16777216");
     expect_refused("sinks:positions=learned", "\"learned\"", "one of absolute and rebased");
-    expect_refused("paged:page=16", "\"paged\"", "recompute, growing, preallocated, ring and sinks");
+    for (const char* page : {"0", "3", "15", "512", "-1", ""})
+        expect_refused(std::string("paged:page=") + page, std::string("\"") + page + "\"", "one of 1, 2, 4, 8, 16");
     expect_refused("Growing", "\"Growing\"", "growing");
     expect_refused("growing:capacity=3", "\"capacity\"", "It has none.");
     expect_refused("growing:", "\"\"", "It has none.");

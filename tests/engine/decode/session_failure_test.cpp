@@ -14,7 +14,7 @@ namespace {
 using testing::HasSubstr;
 
 const std::vector<const char*> kCaches = {"recompute", "growing", "preallocated", "preallocated:slab=true",
-                                          "ring:window=5", "sinks:sinks=2,window=3,positions=rebased"};
+                                          "ring:window=5", "sinks:sinks=2,window=3,positions=rebased", "paged:page=4"};
 
 // A stop source that is asked at the n-th tile.
 struct TileStop {

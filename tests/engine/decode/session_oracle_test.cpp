@@ -74,6 +74,9 @@ std::vector<Case> cases() {
     for (const char* model : {"L3", "G2"}) {
         for (const char* backend : {"reference", "cpu"}) {
             list.push_back({model, backend, "recompute", "f32"});
+            for (const char* cache : {"paged:page=1", "paged:page=4", "paged", "paged:page=256,slab=true"}) {
+                for (const char* kv : {"f32", "k=f16,v=f32"}) list.push_back({model, backend, cache, kv});
+            }
             for (const char* cache : {"growing", "preallocated", "preallocated:slab=true"}) {
                 for (const char* kv : {"f32", "f16", "bf16", "k=f16,v=f32", "k=bf16,v=f32"}) {
                     if (std::string(kv).size() > 3 && std::string(cache) == "preallocated") continue;

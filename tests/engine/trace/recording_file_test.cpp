@@ -144,6 +144,38 @@ void expect_same(const RunRecording& a, const RunRecording& b) {
     EXPECT_EQ(a.rows_without_attention(), b.rows_without_attention());
 }
 
+// Figures of pages follow only where there are pages: other files stay as they were.
+TEST(RecordingCodec, FiguresOfPagesComeBack) {
+    const auto recording = make_fake_run({});
+    StepFacts step = *recording->step(1);
+    const auto encoded = [](const StepFacts& facts) {
+        ByteWriter out;
+        encode_step(out, facts);
+        return std::vector<std::byte>(out.bytes().begin(), out.bytes().end());
+    };
+    const auto plain = encoded(step);
+    step.kv.page_tokens = 16;
+    step.kv.pages_used = 7;
+    step.kv.pages_shared = 3;
+    step.kv.pages_copied = 1;
+    step.kv.pages_free = 5;
+    step.kv.pool_bytes = 1234;
+    for (const bool captured : {false, true}) {
+        step.captured = captured;
+        const auto bytes = encoded(step);
+        EXPECT_EQ(bytes.size(), plain.size() + 6 * 8);
+        ByteReader in(bytes, "test");
+        const StepFacts back = decode_step(in, recording->facts(), recording->row_count(), recording->step_count());
+        ASSERT_TRUE(in.ok()) << in.error();
+        EXPECT_EQ(back.captured, captured);
+        const auto& kv = back.kv;
+        EXPECT_EQ(std::tie(kv.page_tokens, kv.pages_used, kv.pages_shared, kv.pages_copied, kv.pages_free,
+                           kv.pool_bytes),
+                  std::tie(step.kv.page_tokens, step.kv.pages_used, step.kv.pages_shared, step.kv.pages_copied,
+                           step.kv.pages_free, step.kv.pool_bytes));
+    }
+}
+
 TEST_F(RecordingFile, RoundTripIsExact) {
     for (const char* cache : {"preallocated", "growing", "ring"}) {
         FakeRunOptions options;

@@ -1,0 +1,146 @@
+#include "engine/cache/page_pool.h"
+
+#include <algorithm>
+
+#include "engine/support/hash.h"
+#include "kernels/api/status.h"
+
+namespace decodescope {
+namespace {
+
+std::uint64_t chained_hash(PageContent before, std::span<const std::int32_t> tokens) {
+    Hasher hasher(before);
+    for (const std::int32_t token : tokens) hasher.add_integer(static_cast<std::uint64_t>(token));
+    return hasher.value();
+}
+
+}  // namespace
+
+PagePool::PagePool(std::int64_t pages, std::int64_t page_tokens, Hash hash)
+    : page_tokens_(page_tokens), hash_(hash ? std::move(hash) : Hash(chained_hash)) {
+    DS_CHECK(pages >= 0 && page_tokens >= 1);
+    grow(pages);
+}
+
+PagePool::Page& PagePool::at(std::int32_t page) {
+    DS_CHECK(page >= 0 && static_cast<std::size_t>(page) < pages_.size());
+    return pages_[static_cast<std::size_t>(page)];
+}
+
+const PagePool::Page& PagePool::at(std::int32_t page) const {
+    DS_CHECK(page >= 0 && static_cast<std::size_t>(page) < pages_.size());
+    return pages_[static_cast<std::size_t>(page)];
+}
+
+void PagePool::grow(std::int64_t pages) {
+    DS_CHECK(pages >= this->pages());
+    for (std::int64_t page = this->pages(); page < pages; ++page) {
+        pages_.emplace_back();
+        enqueue(static_cast<std::int32_t>(page));
+    }
+}
+
+void PagePool::enqueue(std::int32_t page) {
+    Page& entry = at(page);
+    entry.previous = last_free_;
+    entry.next = -1;
+    (last_free_ < 0 ? first_free_ : at(last_free_).next) = page;
+    last_free_ = page;
+    ++free_count_;
+    if (entry.content != kNoContent) ++cached_count_;
+}
+
+void PagePool::dequeue(std::int32_t page) {
+    Page& entry = at(page);
+    (entry.previous < 0 ? first_free_ : at(entry.previous).next) = entry.next;
+    (entry.next < 0 ? last_free_ : at(entry.next).previous) = entry.previous;
+    --free_count_;
+    if (entry.content != kNoContent) --cached_count_;
+}
+
+std::vector<std::int32_t> PagePool::free_list() const { return peek(free_count_); }
+
+std::vector<std::int32_t> PagePool::peek(std::int64_t count) const {
+    std::vector<std::int32_t> list;
+    for (std::int32_t page = first_free_; page >= 0 && static_cast<std::int64_t>(list.size()) < count;
+         page = at(page).next)
+        list.push_back(page);
+    return list;
+}
+
+void PagePool::take(std::int32_t page) {
+    DS_CHECK(at(page).owners == 0);
+    forget(page);
+    dequeue(page);
+    at(page).owners = 1;
+}
+
+void PagePool::share(std::int32_t page) {
+    Page& entry = at(page);
+    if (entry.owners == 0) {
+        DS_CHECK(entry.content != kNoContent);
+        dequeue(page);
+    }
+    if (++entry.owners == 2) ++shared_count_;
+}
+
+void PagePool::give_back(std::int32_t page) {
+    Page& entry = at(page);
+    DS_CHECK(entry.owners > 0);
+    --entry.owners;
+    if (entry.owners == 1) --shared_count_;
+    if (entry.owners == 0) enqueue(page);
+}
+
+void PagePool::forget(std::int32_t page) {
+    Page& entry = at(page);
+    if (entry.content == kNoContent) return;
+    const auto bucket = index_.find(entry.hash);
+    DS_CHECK(bucket != index_.end());
+    bucket->second.erase(std::find(bucket->second.begin(), bucket->second.end(), page));
+    if (bucket->second.empty()) index_.erase(bucket);
+    if (entry.owners == 0) --cached_count_;
+    entry.content = entry.before = kNoContent;
+    entry.tokens.clear();
+}
+
+std::int32_t PagePool::lookup(std::uint64_t hash, PageContent before, std::span<const std::int32_t> tokens) const {
+    const auto bucket = index_.find(hash);
+    if (bucket == index_.end()) return -1;
+    for (const std::int32_t page : bucket->second) {
+        const Page& entry = at(page);
+        if (entry.before == before && std::equal(tokens.begin(), tokens.end(), entry.tokens.begin())) return page;
+        ++collisions_;
+    }
+    return -1;
+}
+
+PageContent PagePool::publish(std::int32_t page, PageContent before, std::span<const std::int32_t> tokens) {
+    DS_CHECK(at(page).owners > 0 && static_cast<std::int64_t>(tokens.size()) == page_tokens_);
+    forget(page);
+    const std::uint64_t hash = hash_(before, tokens);
+    const std::int32_t same = lookup(hash, before, tokens);
+    Page& entry = at(page);
+    entry.content = same >= 0 ? at(same).content : ++last_content_;
+    entry.before = before;
+    entry.hash = hash;
+    entry.tokens.assign(tokens.begin(), tokens.end());
+    index_[hash].push_back(page);
+    return entry.content;
+}
+
+std::vector<PagePool::Found> PagePool::find(std::span<const std::int32_t> tokens) const {
+    std::vector<Found> list;
+    PageContent before = kNoContent;
+    const auto width = static_cast<std::size_t>(page_tokens_);
+    for (std::size_t first = 0; first + width <= tokens.size(); first += width) {
+        const auto part = tokens.subspan(first, width);
+        const std::int32_t page = lookup(hash_(before, part), before, part);
+        if (page < 0) break;
+        before = at(page).content;
+        list.push_back({page, before});
+    }
+    return list;
+}
+
+}  // namespace decodescope

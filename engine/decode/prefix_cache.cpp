@@ -1,0 +1,26 @@
+#include "engine/decode/prefix_cache.h"
+
+#include <utility>
+
+#include "engine/decode/cached_session.h"
+
+namespace decodescope {
+
+Result<PrefixCache::Group> PrefixCache::group_for(const LoadedModelPtr& model, const CacheSpec& cache,
+                                                  const KvFormat& format, const RunLimits& limits) {
+    std::erase_if(entries_, [](const Entry& entry) { return entry.model.expired(); });
+    for (const auto& entry : entries_) {
+        if (entry.model.lock() == model && entry.cache == cache && entry.format == format) return entry.group;
+    }
+    auto strategy = make_strategy(cache, limits);
+    if (!strategy.ok()) return strategy.error();
+    const std::int64_t page = (*strategy)->page_tokens();
+    DS_CHECK(page > 0);
+    auto storage = make_storage(*model, format, **strategy);
+    if (!storage.ok()) return storage.error();
+    Group group{std::make_shared<PagePool>((*strategy)->capacity() / page, page, hash_), std::move(*storage)};
+    entries_.push_back({model, cache, format, group});
+    return group;
+}
+
+}  // namespace decodescope
