@@ -1064,32 +1064,32 @@
 <context>
     <name>SweepChart</name>
     <message>
-        <location filename="../../ui/widgets/sweep_chart.cpp" line="36"/>
+        <location filename="../../ui/widgets/sweep_chart.cpp" line="40"/>
         <source>ms per token</source>
         <translation>毫秒 / 词元</translation>
     </message>
     <message>
-        <location filename="../../ui/widgets/sweep_chart.cpp" line="77"/>
+        <location filename="../../ui/widgets/sweep_chart.cpp" line="81"/>
         <source>tokens; marks: median, bars: range</source>
         <translation>词元数；点：中位数，竖线：范围</translation>
     </message>
     <message>
-        <location filename="../../ui/widgets/sweep_chart.cpp" line="79"/>
+        <location filename="../../ui/widgets/sweep_chart.cpp" line="83"/>
         <source>Choose lengths and caches, then press Start: each length is measured several times, lanes in turn.</source>
         <translation>选择长度和缓存，然后按“开始”：每个长度轮流测量多次。</translation>
     </message>
     <message>
-        <location filename="../../ui/widgets/sweep_chart.cpp" line="88"/>
+        <location filename="../../ui/widgets/sweep_chart.cpp" line="92"/>
         <source>%1: time grows as length^%2 (residual %3) [derived]</source>
         <translation>%1：时间按 长度^%2 增长（残差 %3）[推算]</translation>
     </message>
     <message>
-        <location filename="../../ui/widgets/sweep_chart.cpp" line="76"/>
+        <location filename="../../ui/widgets/sweep_chart.cpp" line="80"/>
         <source>tokens; marks: median, bars: range, lines: fitted</source>
         <translation>词元数；点：中位数，竖线：范围，线：拟合</translation>
     </message>
     <message>
-        <location filename="../../ui/widgets/sweep_chart.cpp" line="36"/>
+        <location filename="../../ui/widgets/sweep_chart.cpp" line="40"/>
         <source>ms per token, median of %1</source>
         <translation>毫秒 / 词元，%1 次的中位数</translation>
     </message>
@@ -2379,7 +2379,7 @@
     </message>
     <message>
         <location filename="../../ui/panels/timing/sweep_page.cpp" line="52"/>
-        <location filename="../../ui/panels/timing/sweep_page.cpp" line="236"/>
+        <location filename="../../ui/panels/timing/sweep_page.cpp" line="244"/>
         <source>Sweep: time per token against length</source>
         <translation>扫描：每词元时间与长度</translation>
     </message>
@@ -2435,7 +2435,12 @@
         <translation>加速比</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/timing/sweep_page.cpp" line="211"/>
+        <location filename="../../ui/panels/timing/sweep_page.cpp" line="216"/>
+        <source> (%1 more: point here)</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/timing/sweep_page.cpp" line="219"/>
         <source>Cancelled: what was measured before is shown.</source>
         <translation>已取消：显示已测得的结果。</translation>
     </message>
@@ -3036,61 +3041,81 @@
     </message>
     <message>
         <location filename="../../ui/viewmodels/engine_words.cpp" line="77"/>
+        <source>Paged</source>
+        <translation>分页</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="78"/>
+        <source>The cache is divided into pages that a sequence takes one by one when it needs them. Branches of a conversation share pages and copy one only when they write into it.</source>
+        <translation>缓存分成若干页，序列需要时一页一页地取用。对话的分支共享页，只在写入时才复制那一页。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="81"/>
+        <source>Tokens of one page, a power of two: small pages waste less and share more, large ones need fewer entries.</source>
+        <translation>每页的词元数，为二的幂：小页浪费少、共享多，大页所需的表项少。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="84"/>
+        <source>Pages of the pool; 0 takes what prompt and new tokens need together, at most the model&apos;s context, and more when branches need them.</source>
+        <translation>页池的页数；0 表示取提示与新词元合计所需（至多为模型的上下文），分支需要时再增加。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="87"/>
         <source>Ring (sliding window)</source>
         <translation>环形（滑动窗口）</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="78"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="88"/>
         <source>Only the last tokens stay: a new row takes the slot of the oldest, so memory and the work of a step stop growing. Deeper layers still carry what earlier rows read from tokens that have left, so the answer is neither that of full attention nor that of a run over the last tokens alone.</source>
         <translation>只保留最后的词元：新的一行占用最旧一行的槽位，因此内存和每一步的工作量不再增长。更深的层仍带有早先的行从已离开的词元读到的内容，所以答案既不同于完整注意力，也不同于只对最后的词元运行一遍。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="84"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="94"/>
         <source>Tokens that stay and that a token attends to, itself included.</source>
         <translation>保留下来并可被关注的词元数，包括自身。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="85"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="95"/>
         <source>Window with sinks</source>
         <translation>带汇聚点的窗口</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="86"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="96"/>
         <source>The first tokens and the last ones stay (StreamingLLM): the first take up attention that has nowhere else to go, and a plain window breaks down when they leave. Positions are those of the text, or are counted inside the cache, which lets a rotary model run on beyond its context without remembering more of the text.</source>
         <translation>保留最前面和最后面的词元（StreamingLLM）：最前面的词元承接无处可去的注意力，它们一离开，普通窗口就会失效。位置可以是文本中的位置，也可以在缓存内计数；后者让使用旋转位置的模型超出上下文继续运行，但并不会记住更多文本。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="92"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="102"/>
         <source>absolute: every token keeps its position in the text; rebased: positions count from 0 inside the cache.</source>
         <translation>absolute：每个词元保持它在文本中的位置；rebased：位置在缓存内从 0 数起。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="94"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="104"/>
         <source>Tokens at the beginning of the sequence that always stay.</source>
         <translation>序列开头始终保留的词元数。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="95"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="105"/>
         <source>Last tokens that stay beside the sinks, the newest included.</source>
         <translation>除汇聚点外保留的最后词元数，包括最新的一个。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="96"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="106"/>
         <source>No cache (recompute)</source>
         <translation>无缓存（重算）</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="97"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="107"/>
         <source>Nothing is kept: every step runs all tokens of the sequence through the model again and uses the last row only. This is what a decoder costs without a cache.</source>
         <translation>什么都不保留：每一步都让序列的全部词元重新通过模型，只用最后一行。这就是没有缓存时解码器的代价。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="100"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="110"/>
         <source>Bundled model</source>
         <translation>内置模型</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="101"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="111"/>
         <source>a small LLaMA that writes short stories in English and Chinese</source>
         <translation>一个用中英文写短故事的小 LLaMA</translation>
     </message>

@@ -74,6 +74,16 @@ constexpr const char* kContext = "engine";
         "engine",
         "Tokens that the cache has room for; 0 takes prompt and new tokens together, at most the model's context."),
     QT_TRANSLATE_NOOP("engine", "One allocation for all layers instead of one for each layer."),
+    QT_TRANSLATE_NOOP("engine", "Paged"),
+    QT_TRANSLATE_NOOP("engine",
+                      "The cache is divided into pages that a sequence takes one by one when it needs them. "
+                      "Branches of a conversation share pages and copy one only when they write into it."),
+    QT_TRANSLATE_NOOP(
+        "engine",
+        "Tokens of one page, a power of two: small pages waste less and share more, large ones need fewer entries."),
+    QT_TRANSLATE_NOOP("engine",
+                      "Pages of the pool; 0 takes what prompt and new tokens need together, at most the model's "
+                      "context, and more when branches need them."),
     QT_TRANSLATE_NOOP("engine", "Ring (sliding window)"),
     QT_TRANSLATE_NOOP(
         "engine",
