@@ -97,15 +97,15 @@ def sample_section(model, tok, count, length):
     return "\n".join(out)
 
 
-def loss_section(path, rows=24):
+def loss_section(path, rows=32):
     with open(path, encoding="utf-8") as f:
         lines = [x.rstrip("\n").split("\t") for x in f][1:]
     step = max(1, len(lines) // rows)
     kept = lines[::step] + ([lines[-1]] if (len(lines) - 1) % step else [])
     pick = [[x[0], x[1], x[3], x[4], x[6], x[8], percent(float(x[9])), x[10], percent(float(x[11])),
-             percent(float(x[13])) if float(x[12]) else "-"] for x in kept]
+             percent(float(x[13])) if float(x[12]) else "-", percent(float(x[16])) if len(x) > 16 else "-"] for x in kept]
     return lines[-1], table(["step", "tokens", "stage", "window", "plain loss", "recall loss", "recall right", "copy loss",
-                             "copy right", "drill right"], pick)
+                             "copy right", "drill right", "again right"], pick)
 
 
 def main():

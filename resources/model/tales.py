@@ -210,11 +210,11 @@ class Teller:
         self.say(first.format(p=p) + self.w.SPACE + text + self.w.STOP)
         self.open_lists.append((again.format(p=p), text, self.length))
 
-    def close_list(self, keep=False):
-        """The same list again."""
+    def close_list(self):
+        """The same list again, once."""
         if not self.open_lists:
             return
-        again, text, end = self.open_lists[0] if keep else self.open_lists.pop(self.r.randrange(len(self.open_lists)))
+        again, text, end = self.open_lists.pop(self.r.randrange(len(self.open_lists)))
         self.say(again)
         self.answer(again, text, self.w.STOP, end, "list")
 
@@ -341,7 +341,7 @@ class Teller:
             while self.size < gap:
                 self.scene(r.choice(self.w.TIMES))
             while self.open_lists:
-                self.close_list(keep=len(self.open_lists) == 1 and r.random() < 0.3)
+                self.close_list()
                 if r.random() < 0.3:
                     break
             if ("name", "") in self.facts and r.random() < 0.7:

@@ -119,8 +119,13 @@ class Run:
         self.model.config["rope_theta"] = theta
         self.model.tables = network.rotary_tables(self.model.config)
 
+    def weigh(self, stage):
+        """The loss weights of the recipe, or those of the stage."""
+        given = stage.get("loss_weight", self.recipe["loss_weight"])
+        self.weights = torch.tensor([given.get(k, 1.0) for k in batches.KINDS])
+
     def enter(self, stage):
-        """What a stage changes before its first step; the optimisers start afresh then."""
+        """What a stage changes before its first step; the optimisers start afresh where weights were set."""
         if "rope_theta" in stage:
             self.set_rope(stage["rope_theta"])
         if stage.get("subject_heads"):
@@ -211,6 +216,7 @@ def main():
             stage, rate, begins = stage_at(recipe["stages"], run.step)
             if stage is None:
                 break
+            run.weigh(stage)
             if begins:
                 run.enter(stage)
             totals += run.advance(stage, rate)

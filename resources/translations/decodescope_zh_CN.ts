@@ -2437,7 +2437,7 @@
     <message>
         <location filename="../../ui/panels/timing/sweep_page.cpp" line="216"/>
         <source> (%1 more: point here)</source>
-        <translation type="unfinished"></translation>
+        <translation>（另有 %1 条：指向此处）</translation>
     </message>
     <message>
         <location filename="../../ui/panels/timing/sweep_page.cpp" line="219"/>
