@@ -100,7 +100,7 @@ Status draw_demo(const DemoResult& result, const Arguments& arguments) {
     request.output = arguments.output + "/window.png";
     request.width = 1440;
     request.height = 900;
-    request.steps = result.recording->step_count();  // the end of the run
+    request.steps = result.recording->step_count() - 1;  // the end of the run
     DS_RETURN_IF_ERROR(write_window_picture(result.recording, request));
     print("Written to {}: timing.csv, .json, .png, .svg, .pdf, run.json, run.dscope, window.png\n",
                arguments.output);
