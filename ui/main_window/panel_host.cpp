@@ -12,7 +12,7 @@ namespace decodescope {
 namespace {
 
 constexpr int kPeriodMillis = 33;
-constexpr int kLongestPeriodMillis = 250;
+constexpr int kLongestPeriodMillis = 400;
 // While tokens flood in, drawing them takes at most a tenth of this thread.
 constexpr double kIdlePerBusy = 10;
 
@@ -94,8 +94,8 @@ void PanelHost::mark(unsigned changes) {
 void PanelHost::schedule(bool flood) {
     double period = kPeriodMillis;
     if (flood)
-        period =
-            std::clamp<double>(kIdlePerBusy * (thread_millis() - present_cpu_millis_), period, kLongestPeriodMillis);
+        period = std::clamp<double>(kIdlePerBusy * std::max(cycle_cpu_millis_, thread_millis() - present_cpu_millis_),
+                                    period, kLongestPeriodMillis);
     const int wait =
         static_cast<int>(std::clamp<double>(period - static_cast<double>(since_present_.elapsed()), 0, period));
     if (timer_.isActive() && timer_.remainingTime() <= wait) return;
@@ -109,7 +109,10 @@ void PanelHost::present_now() {
 
 void PanelHost::present_dirty() {
     since_present_.restart();
-    present_cpu_millis_ = thread_millis();
+    // What a round costs is known only with its painting: the round before tells what this one will take.
+    const double spent = thread_millis();
+    cycle_cpu_millis_ = spent - present_cpu_millis_;
+    present_cpu_millis_ = spent;
     const PanelContext now = context();
     for (Entry& entry : entries_) {
         if (entry.changes == 0 || !(entry.card != nullptr ? entry.card->in_view() : entry.panel->isVisible())) continue;

@@ -55,6 +55,7 @@ private:
     QTimer timer_;
     QElapsedTimer since_present_;
     double present_cpu_millis_ = 0;  // processor time of this thread when the last present() began
+    double cycle_cpu_millis_ = 0;  // of this thread, from the present before to the last one
     bool presentation_ = false;
     qint64 presented_ = 0;
 };
