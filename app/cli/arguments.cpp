@@ -92,11 +92,25 @@ void add_machine_options(CLI::App& app, Arguments& a, Raw& raw) {
     add_text(app, "--weights", raw.weights, "f32, f16 or bf16; default: as in the file");
 }
 
+// Every strategy with what may be written after its name: "preallocated[:capacity=N,slab=true]".
+std::string cache_forms() {
+    std::string forms;
+    for (const StrategyDescriptor& strategy : strategy_catalogue()) {
+        std::string parameters;
+        for (const ParameterDescriptor& parameter : strategy.parameters) {
+            // More choices than two are numbers that `list caches` explains.
+            std::string value = parameter.type == ParameterType::Boolean ? "true" : "N";
+            if (parameter.choices.size() == 2) value = parameter.choices.front() + "|" + parameter.choices.back();
+            parameters += fmt::format("{}{}={}", parameters.empty() ? "" : ",", parameter.name, value);
+        }
+        forms += fmt::format("{}{}{}", forms.empty() ? "" : ", ", strategy.id,
+                             parameters.empty() ? "" : "[:" + parameters + "]");
+    }
+    return forms;
+}
+
 void add_cache_options(CLI::App& app, Raw& raw) {
-    app.add_option(
-           "--cache", raw.caches,
-           "recompute, growing, preallocated[:capacity=N,slab=true], ring:window=W, "
-           "sinks:sinks=S,window=W,positions=absolute|rebased; may be repeated where several are compared")
+    app.add_option("--cache", raw.caches, cache_forms() + "; may be repeated where several are compared")
         ->expected(1)
         ->take_all();
     app.add_option("--kv-type", raw.kv_types, "f32, f16, bf16, or apart: k=f16,v=f32")->expected(1)->take_all();

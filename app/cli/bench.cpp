@@ -13,10 +13,10 @@ namespace {
 
 void print_result(const SweepResult& result) {
     print("{:>7} {:<24} {:<10} {:<9} {:>11} {:>10} {:>10} {:>12}\n", "length", "cache", "kv", "phase", "median ms",
-               "min", "max", "KV used");
+          "min", "max", "KV used");
     for (const SweepRow& row : result.rows)
         print("{:>7} {:<24} {:<10} {:<9} {:>11.3f} {:>10.3f} {:>10.3f} {:>12}\n", row.length, row.cache,
-                   row.kv_type, row.phase, row.median_ms, row.min_ms, row.max_ms, format_bytes(row.kv_bytes_used));
+              row.kv_type, row.phase, row.median_ms, row.min_ms, row.max_ms, format_bytes(row.kv_bytes_used));
     for (const SpeedUp& s : result.speedup)
         print("at {} tokens {} is {:.2f} times as fast as recompute ({:.2f} to {:.2f})\n", s.length,
               lane_name(result, s.cache, s.kv_type), s.value, s.low, s.high);
@@ -28,7 +28,7 @@ void print_result(const SweepResult& result) {
     for (const auto& fit : result.fits) {
         if (fit.fit.valid)
             print("{}: time grows as length^{:.2f} (residual {:.3f} in ln time)\n", fit.cache, fit.fit.exponent,
-                       fit.fit.residual);
+                  fit.fit.residual);
         else print("{}: no exponent: {}\n", fit.cache, fit.fit.reason);
     }
 }

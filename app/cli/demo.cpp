@@ -31,7 +31,7 @@ class LiveTable {
 public:
     LiveTable() : terminal_(isatty(1) != 0) {
         print("{:>6}  {:<18} {:>10} {:>13} {:>8} {:>12}  {}\n", "tokens", "new token", "cached ms", "recompute ms",
-                   "times", "cache", "same answer");
+              "times", "cache", "same answer");
     }
 
     void row(const StepFacts& step, const std::string& token, const RacePoint& point) {

@@ -43,8 +43,8 @@ std::vector<DerivedPoint> derived_points(const LoadedModel& model, const RunReco
 
 void print_row(const RacePoint& point) {
     print("{:>7} {:>12.3f} {:>14.3f} {:>9.2f} {:>14.3g}  {}\n", point.length, point.cached_micros / 1000.0,
-               point.recompute_micros / 1000.0, point.recompute_micros / point.cached_micros, point.max_abs_logit_diff,
-               point.same_token ? "yes" : "no");
+          point.recompute_micros / 1000.0, point.recompute_micros / point.cached_micros, point.max_abs_logit_diff,
+          point.same_token ? "yes" : "no");
     flush_out();
 }
 
@@ -227,7 +227,7 @@ Status run_race(const Arguments& arguments, std::stop_token stop) {
     const auto derived = derived_points(**loaded, *recording);
     if (arguments.json)
         print("{}\n", race_json(*recording, derived, generation.stop_reason())
-                          .dump(1, ' ', false, Json::error_handler_t::replace));
+              .dump(1, ' ', false, Json::error_handler_t::replace));
     else
         print_end(*recording, derived.size(), prompt_asked, generation.stop_reason());
     return {};

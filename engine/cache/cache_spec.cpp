@@ -112,6 +112,33 @@ Status parse_parameter(const StrategyDescriptor& strategy, std::string_view text
 
 }  // namespace
 
+ParameterDescriptor integer_parameter(std::string name, std::int64_t minimum, std::int64_t maximum,
+                                      std::int64_t default_value, std::string help) {
+    ParameterDescriptor parameter;
+    parameter.name = std::move(name);
+    parameter.minimum = minimum;
+    parameter.maximum = maximum;
+    parameter.default_value = default_value;
+    parameter.help = std::move(help);
+    return parameter;
+}
+
+ParameterDescriptor choice_parameter(std::string name, std::vector<std::string> choices, std::int64_t default_value,
+                                     std::string help) {
+    const auto last = static_cast<std::int64_t>(choices.size()) - 1;
+    ParameterDescriptor parameter = integer_parameter(std::move(name), 0, last, default_value, std::move(help));
+    parameter.type = ParameterType::Choice;
+    parameter.choices = std::move(choices);
+    return parameter;
+}
+
+ParameterDescriptor slab_parameter() {
+    ParameterDescriptor parameter =
+        integer_parameter("slab", 0, 1, 0, "One allocation for all layers instead of one for each layer.");
+    parameter.type = ParameterType::Boolean;
+    return parameter;
+}
+
 Result<CacheSpec> parse_cache_spec(std::string_view text) {
     CacheSpec spec;
     const auto colon = text.find(':');

@@ -1,5 +1,5 @@
-// K and V of one sequence in buffers of one backend. Applies plans, hands out views, counts bytes. Reaches the memory
-// through upload, download and copy only, so that it may lie on any device.
+// K and V of one sequence, or of a group that shares pages, in buffers of one backend. Applies plans, hands out views,
+// counts bytes. Reaches the memory through upload, download and copy only, so that it may lie on any device.
 #pragma once
 
 #include <cstdint>

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
 #include <limits>
 #include <optional>
@@ -85,16 +86,15 @@ Result<PoolScript::Counts> PoolScript::make_pool(const std::vector<std::string>&
 Result<PoolScript::Counts> PoolScript::start(const std::string& name, const std::vector<std::int32_t>& tokens) {
     if (sequences_.count(name) != 0) return make_error(ErrorKind::Argument, fmt::format("{} has been started.", name));
     Counts counts;
-    // Tried on a copy of nothing: pages that were found go back where they stood when there are too few others.
-    const auto found = static_cast<std::int64_t>(pool_->find(std::span(tokens).first(tokens.size() - 1)).size());
-    std::int64_t found_free = 0;
-    for (const auto& one : pool_->find(std::span(tokens).first(tokens.size() - 1)))
-        found_free += pool_->owners(one.page) == 0 ? 1 : 0;
-    const std::int64_t page = pool_->page_tokens();
-    const std::int64_t needed = (static_cast<std::int64_t>(tokens.size()) + page - 1) / page - found;
-    if (needed > pool_->free_pages() - found_free) {
-        return make_error(ErrorKind::Capacity, fmt::format("{} needs {} pages and {} are free.", name, needed,
-                                                           pool_->free_pages() - found_free));
+    // Before anything is taken: found pages that were given back would stand elsewhere in the queue than before.
+    const auto found = pool_->find(std::span(tokens).first(tokens.size() - 1));
+    const auto found_free = std::count_if(found.begin(), found.end(),
+                                          [this](const auto& one) { return pool_->owners(one.page) == 0; });
+    const std::int64_t page = pool_->page_tokens(), free = pool_->free_pages() - found_free;
+    const std::int64_t needed =
+        (static_cast<std::int64_t>(tokens.size()) + page - 1) / page - static_cast<std::int64_t>(found.size());
+    if (needed > free) {
+        return make_error(ErrorKind::Capacity, fmt::format("{} needs {} pages and {} are free.", name, needed, free));
     }
     auto sequence = std::make_unique<PagedStrategy>(pool_, options_);
     const auto taken = sequence->take_prefix(tokens);

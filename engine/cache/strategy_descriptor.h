@@ -27,6 +27,15 @@ struct ParameterDescriptor {
     std::string help;             // one sentence
 };
 
+// Tokens that a parameter may ask for at most.
+constexpr std::int64_t kMostParameterTokens = std::int64_t{1} << 24;
+
+ParameterDescriptor integer_parameter(std::string name, std::int64_t minimum, std::int64_t maximum,
+                                      std::int64_t default_value, std::string help);
+ParameterDescriptor choice_parameter(std::string name, std::vector<std::string> choices, std::int64_t default_value,
+                                     std::string help);
+ParameterDescriptor slab_parameter();  // one allocation for all layers, off by default
+
 using ParameterValues = std::map<std::string, std::int64_t>;
 
 // What a strategy may derive a parameter from that is left at "chosen from the run".

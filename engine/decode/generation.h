@@ -60,7 +60,7 @@ private:
     std::unique_ptr<State> state_;
 };
 
-// The facts of a run of this session, without prompt length and date-dependent values that the caller knows better.
+// The facts of a run, without the prompt's length and what depends on the date: the caller knows those better.
 RunFacts make_run_facts(const DecodeSession& session, const SamplerConfig& sampler);
 
 }  // namespace decodescope

@@ -99,14 +99,6 @@ bool keeps_a_cache(const RunFacts& facts) {
     return strategy == nullptr || strategy->has_cache;
 }
 
-// Rows that leave, or that are stored with fewer bits than a logit's rounding: the answers may differ by design.
-bool lossy(const RunFacts& facts) {
-    if (facts.kv_type.find("bf16") != std::string::npos) return true;
-    const StrategyDescriptor* strategy =
-        find_strategy(std::string_view(facts.cache_spec).substr(0, facts.cache_spec.find(':')));
-    return strategy != nullptr && strategy->lossy;
-}
-
 // "0 to 11", "3", or "3, 7, 8" of few scattered ones.
 std::string positions_text(const std::vector<EvictedEntry>& evicted) {
     std::vector<std::int32_t> positions;
@@ -206,6 +198,13 @@ std::string_view sentence_pattern(std::string_view id) {
     return found->english;
 }
 
+bool differs_by_design(const RunFacts& facts) {
+    if (facts.kv_type.find("bf16") != std::string::npos) return true;
+    const StrategyDescriptor* strategy =
+        find_strategy(std::string_view(facts.cache_spec).substr(0, facts.cache_spec.find(':')));
+    return strategy != nullptr && strategy->lossy;
+}
+
 Sentence make_sentence(std::string id, std::vector<std::string> args) {
     std::string english = filled_in(sentence_pattern(id), args);
     return {std::move(id), std::move(args), std::move(english)};
@@ -265,7 +264,7 @@ Sentence agreement_sentence(const RunRecording& recording) {
     }
     const std::vector<std::string> args = {format_grouped(count), fmt::format("{:.1e}", largest),
                                            format_grouped(changed)};
-    if (lossy(recording.facts())) return make_sentence("agree.design", args);
+    if (differs_by_design(recording.facts())) return make_sentence("agree.design", args);
     if (changed == 0 && std::isfinite(largest)) return make_sentence("agree.same", args);
     return make_sentence(largest <= kRoundingDifference ? "agree.tie" : "agree.differs", args);
 }

@@ -16,6 +16,10 @@ struct Sentence {
     std::string english;
 };
 
+// Whether a run's answers may differ from those of full attention by what was chosen for it: rows leave the cache, or
+// are stored with fewer bits than a logit's rounding.
+bool differs_by_design(const RunFacts& facts);
+
 // The sentence of a pattern with its arguments filled in.
 Sentence make_sentence(std::string id, std::vector<std::string> args = {});
 // The English pattern of an id, with {0}, {1}, ... for the arguments: the source text of a translation.

@@ -45,7 +45,8 @@ void add_pairs(const SweepResult& result, const std::vector<const SweepRow*>& la
                                      make_sentence("compare.same",
                                                    {lane_name(result, lanes[i]->cache, lanes[i]->kv_type),
                                                     lane_name(result, lanes[j]->cache, lanes[j]->kv_type),
-                                                    format_grouped(out.length), format_fixed(pair.ratio, kSpeedUpDigits),
+                                                    format_grouped(out.length),
+                                                    format_fixed(pair.ratio, kSpeedUpDigits),
                                                     format_fixed(pair.low, kSpeedUpDigits),
                                                     format_fixed(pair.high, kSpeedUpDigits)})});
         }

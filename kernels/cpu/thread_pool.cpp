@@ -1,6 +1,7 @@
 #include "kernels/cpu/thread_pool.h"
 
 #include <system_error>
+#include <utility>
 
 #include <hwy/cache_control.h>
 
@@ -9,14 +10,14 @@
 namespace decodescope {
 namespace {
 
-// The last chunks of a stage are done in well under this many pauses when every thread has a core. Long spins are a trap where they
-// have not: the spinning thread holds the core that the thread it waits for needs.
+// The last chunks of a stage are done in well under this many pauses when every thread has a core. Long spins are a
+// trap where they have not: the spinning thread holds the core that the thread it waits for needs.
 constexpr int kSpins = 1000;
 constexpr int kSpinsOversubscribed = 20;
 
 }  // namespace
 
-ThreadPool::ThreadPool(int threads) {
+ThreadPool::ThreadPool(int threads, std::function<void()> woken) : woken_(std::move(woken)) {
     spins_ = threads > usable_cores() ? kSpinsOversubscribed : kSpins;
     // Known before the first worker runs, lowered while none has been given work.
     threads_ = 1;
@@ -92,6 +93,7 @@ void ThreadPool::worker(int thread) {
         wait_for_change(seen);
         seen = phase_.load(std::memory_order_acquire);
         if (quit_.load(std::memory_order_relaxed)) return;
+        if (woken_) woken_();
         take_chunks(thread);
     }
 }

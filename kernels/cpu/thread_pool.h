@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <thread>
 #include <vector>
 
@@ -26,8 +27,10 @@ public:
 
 class ThreadPool {
 public:
-    // `threads` in all, the calling one included; at least 1. The system may refuse some: see threads().
-    explicit ThreadPool(int threads);
+    // `threads` in all, the calling one included; at least 1. The system may refuse some: see threads(). `woken`, when
+    // given, is called by every other thread when it has woken up and before it takes anything: it stands for a system
+    // that lets the thread wait.
+    explicit ThreadPool(int threads, std::function<void()> woken = {});
     ~ThreadPool();
     ThreadPool(const ThreadPool&) = delete;
     ThreadPool& operator=(const ThreadPool&) = delete;
@@ -45,6 +48,7 @@ private:
     void announce();
     void wait_for_change(std::uint32_t seen) const;
 
+    const std::function<void()> woken_;
     int threads_ = 1;
     int spins_ = 0;
     std::vector<std::thread> workers_;

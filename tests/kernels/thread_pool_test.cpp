@@ -1,13 +1,11 @@
 // The pool: every chunk of every stage once, stages in order, thousands of jobs without a hang, and nobody waits for a
 // thread that is not let run.
 #include <gtest/gtest.h>
-#include <pthread.h>
-#include <semaphore.h>
+#include <sched.h>
 
 #include <array>
 #include <atomic>
 #include <chrono>
-#include <csignal>
 #include <thread>
 #include <vector>
 
@@ -77,54 +75,27 @@ TEST(ThreadPool, SleepsAndWakes) {
     }
 }
 
-// Two threads in the two chunks of one stage at the same time, so that each is known to have run.
-class Introduction final : public StageWork {
-public:
-    int stages() const override { return 1; }
-    std::int64_t chunks(int) const override { return 2; }
-    void run_chunk(int, std::int64_t, int thread) override {
-        if (thread == 1) worker = pthread_self();
-        ++inside_;
-        while (inside_ < 2) std::this_thread::yield();
-    }
-    pthread_t worker{};
-
-private:
-    std::atomic<int> inside_{0};
-};
-
-sem_t held, let_go;
-
 TEST(ThreadPool, DoesNotWaitForAThreadThatIsNotLetRun) {
-    ThreadPool pool(2);
+    std::atomic<bool> held{true};
+    std::atomic<int> holding{0};
+    ThreadPool pool(2, [&] {
+        ++holding;
+        held.wait(true);
+    });
     ASSERT_EQ(pool.threads(), 2);
-    Introduction introduction;
-    pool.run(introduction);
-    std::this_thread::sleep_for(std::chrono::milliseconds(5));  // it sleeps by now and holds nothing
-    sem_init(&held, 0, 0);
-    sem_init(&let_go, 0, 0);
-    struct sigaction hold {}, before {};
-    hold.sa_handler = [](int) {
-        sem_post(&held);
-        while (sem_wait(&let_go) != 0) {
-        }
-    };
-    ASSERT_EQ(sigaction(SIGUSR1, &hold, &before), 0);
-    ASSERT_EQ(pthread_kill(introduction.worker, SIGUSR1), 0);
-    while (sem_wait(&held) != 0) {
-    }
     for (int job = 0; job < 100; ++job) {  // a pool that waits for every thread hangs here
         CountingWork work({4, 1, 9, 2});
         pool.run(work);
         EXPECT_TRUE(work.complete());
     }
-    sem_post(&let_go);
+    while (holding == 0) std::this_thread::yield();  // it has been woken, and has not moved on since
+    held = false;
+    held.notify_all();
     for (int job = 0; job < 100; ++job) {  // and it joins in again, whatever stage it finds
         CountingWork work({4, 1, 9, 2});
         pool.run(work);
         EXPECT_TRUE(work.complete());
     }
-    sigaction(SIGUSR1, &before, nullptr);
 }
 
 TEST(UsableCores, HeedsQuotaAndMask) {

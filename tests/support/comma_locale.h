@@ -7,8 +7,8 @@
 namespace decodescope {
 
 // Makes a locale of the C library current, and with it a C++ locale that writes 1.234,5; both are put back at the end.
-// The C library's data lies where LOCPATH says: the build makes German and Turkish for the tests. Where it is missing,
-// active() is false and a test must be skipped, not passed.
+// The C library's data lies where LOCPATH says: the build makes German and Turkish for the tests. Without it active()
+// is false, and what the test would then say means nothing.
 class CommaLocale {
 public:
     explicit CommaLocale(const char* name = "de_DE.UTF-8");
@@ -24,8 +24,7 @@ private:
     bool active_ = false;
 };
 
-// What a skipped test says.
-inline constexpr const char* kNoCommaLocale =
-    "no locale with a decimal comma here: install the package 'locales' and configure again";
+// What a test says then.
+inline constexpr const char* kNoCommaLocale = "no locale with a decimal comma: run the test through ctest";
 
 }  // namespace decodescope

@@ -1,10 +1,11 @@
 // Everything that can be exported is exported and read back (UI-09).
+#include <sys/resource.h>
+
 #include <QImage>
 #include <QJsonDocument>
 #include <QJsonObject>
 #include <QXmlStreamReader>
-
-#include <unistd.h>
+#include <csignal>
 
 #include "app/gui/window_run.h"
 #include "tests/ui/window_fixture.h"
@@ -130,13 +131,19 @@ private Q_SLOTS:
         ExportItem item;
         item.csv = [] { return std::string("first\n"); };
         QVERIFY(write_export(item, {}, path, {}).ok());
-        if (::geteuid() == 0) QSKIP("the superuser may write everywhere");
-        QVERIFY(QFile::setPermissions(folder.path(), QFileDevice::ReadOwner | QFileDevice::ExeOwner));
         item.csv = [] { return std::string("second\n"); };
-        QVERIFY(!write_export(item, {}, path, {}).ok());
-        QVERIFY(QFile::setPermissions(folder.path(),
-                                      QFileDevice::ReadOwner | QFileDevice::WriteOwner | QFileDevice::ExeOwner));
+        // As on a full disk, for the superuser too.
+        rlimit before{};
+        QCOMPARE(::getrlimit(RLIMIT_FSIZE, &before), 0);
+        const auto old_handler = ::signal(SIGXFSZ, SIG_IGN);
+        const rlimit three_bytes{3, before.rlim_max};
+        QCOMPARE(::setrlimit(RLIMIT_FSIZE, &three_bytes), 0);
+        const bool written = write_export(item, {}, path, {}).ok();
+        QCOMPARE(::setrlimit(RLIMIT_FSIZE, &before), 0);
+        ::signal(SIGXFSZ, old_handler);
+        QVERIFY(!written);
         QCOMPARE(read(path), QByteArray("first\n"));
+        QCOMPARE(QDir(folder.path()).entryList(QDir::Files | QDir::Hidden), QStringList{QStringLiteral("old.csv")});
     }
 
     void sweep_charts() {

@@ -1,4 +1,4 @@
-// Attention maps: values to pixels and back, merging, zoom, and what drawing costs.
+// Attention maps: which value a cell shows, merging, zoom, and what drawing costs.
 #include <QtTest>
 #include <cmath>
 #include <limits>
@@ -6,30 +6,19 @@
 
 #include "kernels/api/half.h"
 #include "tests/support/fake_run.h"
+#include "tests/viewmodels/heatmap_palette.h"
 #include "ui/viewmodels/attention_export.h"
 #include "ui/viewmodels/attention_pyramid.h"
-#include "ui/viewmodels/heatmap_image.h"
 #include "ui/viewmodels/heatmap_layout.h"
 #include "ui/viewmodels/pooled_map.h"
 #include "ui/viewmodels/viewed_step.h"
 
 using namespace decodescope;
+using namespace decodescope::testing;
 
 namespace {
 
 constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
-constexpr QRgb kOutsideColor = 0xFF010203, kNotCapturedColor = 0xFF040506, kEvictedColor = 0xFF070809;
-
-std::array<QRgb, 256> grey_scale() {
-    std::array<QRgb, 256> scale{};
-    for (int i = 0; i < 256; ++i) scale[static_cast<std::size_t>(i)] = qRgb(i, 255 - i, i / 2);
-    return scale;
-}
-
-HeatmapPalette palette(float threshold = 0) {
-    return HeatmapPalette(grey_scale(), kOutsideColor, kNotCapturedColor, kEvictedColor, threshold);
-}
-
 RunFacts facts(int layers, int heads) {
     RunFacts f;
     f.config.layers = layers;
@@ -65,16 +54,12 @@ void advance_all(AttentionPyramid& pyramid) {
 class TestHeatmap : public QObject {
     Q_OBJECT
 private Q_SLOTS:
-    void pixels_equal_colours_data();
-    void pixels_equal_colours();
-    void picture_outlives_its_source();
     void golden_3x3();
     void rows_accumulate_after_prefill();
     void not_captured_is_not_zero();
     void evicted_is_not_zero();
     void mean_over_heads();
     void values_that_are_no_weights();
-    void threshold_hides_only_below();
     void merging_keeps_the_largest_data();
     void merging_keeps_the_largest();
     void self_merging_map_equals_a_merged_one();
@@ -84,45 +69,6 @@ private Q_SLOTS:
     void work_per_presentation_is_bounded();
     void exports_hold_every_weight();
 };
-
-void TestHeatmap::pixels_equal_colours_data() {
-    QTest::addColumn<int>("width");
-    for (const int width : {1, 3, 5, 7, 13, 64, 1023}) QTest::newRow(qPrintable(QString::number(width))) << width;
-}
-
-// UI-05: rows of a QImage are 32-bit aligned; odd widths must not shear.
-void TestHeatmap::pixels_equal_colours() {
-    QFETCH(int, width);
-    const int height = std::min(width, 37) + 2;
-    std::vector<std::vector<MapValue>> matrix(static_cast<std::size_t>(height));
-    for (int y = 0; y < height; ++y)
-        for (int x = 0; x < width; ++x)
-            matrix[static_cast<std::size_t>(y)].push_back(
-                map_value(static_cast<float>((x * 31 + y * 17) % 101) / 100.0f));
-    const HeatmapPalette colours = palette();
-    const QImage image = paint_matrix(matrix, width, colours);
-    QCOMPARE(image.size(), QSize(width, height));
-    const auto scale = grey_scale();
-    for (int y = 0; y < height; ++y) {
-        for (int x = 0; x < width; ++x) {
-            const MapValue value = matrix[static_cast<std::size_t>(y)][static_cast<std::size_t>(x)];
-            QCOMPARE(image.pixel(x, y), colours.color(value));
-            QCOMPARE(image.pixel(x, y), scale[static_cast<std::size_t>(weight_of(value) * 255.0f + 0.5f)]);
-        }
-    }
-}
-
-void TestHeatmap::picture_outlives_its_source() {
-    QImage image;
-    {
-        auto map = std::make_unique<PooledMap>(0);
-        const std::vector<MapValue> row(5, kOneWeight);
-        for (std::size_t i = 1; i <= 5; ++i) map->append_row(std::span(row).first(i));
-        image = paint_map(*map, palette());
-    }
-    QCOMPARE(image.copy().pixel(0, 4), grey_scale()[255]);
-    QCOMPARE(image.pixel(4, 0), kOutsideColor);
-}
 
 // Query goes down, keys go right: the newest row is the lowest.
 void TestHeatmap::golden_3x3() {
@@ -243,13 +189,6 @@ void TestHeatmap::values_that_are_no_weights() {
     pyramid.select(recording, 7, 9);  // no such layer or head
     advance_all(pyramid);
     QCOMPARE(pyramid.value(0, 0), kOutside);
-}
-
-void TestHeatmap::threshold_hides_only_below() {
-    const HeatmapPalette hiding = palette(0.02f);
-    QCOMPARE(hiding.color(map_value(0.0199f)), hiding.color(kZeroWeight));
-    QCOMPARE(hiding.color(map_value(0.5f)), palette().color(map_value(0.5f)));
-    QCOMPARE(hiding.color(kNotCaptured), kNotCapturedColor);
 }
 
 void TestHeatmap::merging_keeps_the_largest_data() {

@@ -54,7 +54,7 @@ PanelHost::PanelHost(SessionController* session, Selection* selection, DockArea*
     }
     timer_.setSingleShot(true);
     timer_.setTimerType(Qt::PreciseTimer);
-    connect(&timer_, &QTimer::timeout, this, &PanelHost::present_dirty);
+    connect(&timer_, &QTimer::timeout, this, &PanelHost::present_due);
     connect(session, &SessionController::recording_replaced, this,
             [this] { mark(NewRecording | NewSteps | ViewMoved); });
     connect(session, &SessionController::steps_arrived, this, [this] { mark(NewSteps); });
@@ -85,8 +85,8 @@ const PanelHost::Entry* PanelHost::find(const QString& id) const {
 
 void PanelHost::mark(unsigned changes) {
     for (Entry& entry : entries_) entry.changes |= changes;
-    const bool flood = session_->state() == SessionState::Playing && (changes & ~(NewSteps | ViewMoved)) == 0;
-    schedule(flood);
+    flood_ = session_->state() == SessionState::Playing && (changes & ~(NewSteps | ViewMoved)) == 0;
+    schedule(flood_);
 }
 
 // What a person does is shown within a frame; what merely streams in waits until the last drawing, painting included,
@@ -107,20 +107,48 @@ void PanelHost::present_now() {
     present_dirty();
 }
 
-void PanelHost::present_dirty() {
+void PanelHost::begin_round() {
     since_present_.restart();
     // What a round costs is known only with its painting: the round before tells what this one will take.
     const double spent = thread_millis();
     cycle_cpu_millis_ = spent - present_cpu_millis_;
     present_cpu_millis_ = spent;
+}
+
+bool PanelHost::is_due(const Entry& entry) const {
+    return entry.changes != 0 && (entry.card != nullptr ? entry.card->in_view() : entry.panel->isVisible());
+}
+
+void PanelHost::present(Entry& entry, const PanelContext& now) {
+    const unsigned changes = std::exchange(entry.changes, 0U);
+    entry.panel->present(now, changes);
+    if (entry.card != nullptr) entry.card->update_header();
+    ++presented_;
+}
+
+void PanelHost::present_dirty() {
+    begin_round();
+    next_ = 0;
     const PanelContext now = context();
-    for (Entry& entry : entries_) {
-        if (entry.changes == 0 || !(entry.card != nullptr ? entry.card->in_view() : entry.panel->isVisible())) continue;
-        const unsigned changes = std::exchange(entry.changes, 0U);
-        entry.panel->present(now, changes);
-        if (entry.card != nullptr) entry.card->update_header();
-        ++presented_;
+    for (Entry& entry : entries_)
+        if (is_due(entry)) present(entry, now);
+}
+
+// While tokens flood in, a round is one panel after the other, with whatever else waits in between: all of them drawn at
+// once would hold up keys and mouse for as long as the whole window takes.
+void PanelHost::present_due() {
+    if (!flood_) return present_dirty();
+    if (next_ == 0) begin_round();
+    while (next_ < entries_.size() && !is_due(entries_[next_])) ++next_;
+    if (next_ < entries_.size()) {
+        present(entries_[next_++], context());
+        timer_.start(0);
+        return;
     }
+    next_ = 0;
+    // What came for panels that had had their turn.
+    if (std::any_of(entries_.begin(), entries_.end(), [this](const Entry& entry) { return is_due(entry); }))
+        schedule(true);
 }
 
 // A panel that comes into view catches up with what it missed.

@@ -47,15 +47,21 @@ protected:
 private:
     PanelContext context() const;
     void schedule(bool flood = false);
+    void begin_round();
+    bool is_due(const Entry& entry) const;  // changed and in view
+    void present(Entry& entry, const PanelContext& now);
     void present_dirty();
+    void present_due();
 
     SessionController* session_;
     Selection* selection_;
     std::vector<Entry> entries_;
     QTimer timer_;
     QElapsedTimer since_present_;
-    double present_cpu_millis_ = 0;  // processor time of this thread when the last present() began
-    double cycle_cpu_millis_ = 0;  // of this thread, from the present before to the last one
+    double present_cpu_millis_ = 0;  // processor time of this thread when the last round began
+    double cycle_cpu_millis_ = 0;    // of this thread, from the round before to the last one
+    bool flood_ = false;             // all that changed since the last mark() is that tokens came
+    std::size_t next_ = 0;           // the panel whose turn it is in a round of a flood
     bool presentation_ = false;
     qint64 presented_ = 0;
 };

@@ -16,11 +16,6 @@ struct Text {
     Q_DECLARE_TR_FUNCTIONS(SweepChart)
 };
 
-QString lane_name(const SweepRow& row, bool several_formats) {
-    const QString cache = QString::fromStdString(row.cache);
-    return several_formats ? cache + QLatin1Char(' ') + QString::fromStdString(row.kv_type) : cache;
-}
-
 ChartSeries fitted(const PowerLawFit& fit, const ChartSeries& measured) {
     ChartSeries curve;
     curve.role = measured.role;
@@ -39,14 +34,11 @@ ChartSpec sweep_chart(const SweepResult& result, bool log_axes) {
     const int repeats = result.rows.empty() ? 0 : result.rows.front().repeats;
     spec.y_title = repeats > 1 ? Text::tr("ms per token, median of %1").arg(repeats) : Text::tr("ms per token");
     spec.log_x = spec.log_y = log_axes;
-    bool several_formats = false;
-    for (const SweepRow& row : result.rows)
-        several_formats = several_formats || row.kv_type != result.rows.front().kv_type;
     std::vector<QString> names;
     std::map<QString, std::string> cache_of;
     for (const SweepRow& row : result.rows) {
         if (row.phase == "prefill") continue;
-        const QString name = lane_name(row, several_formats && row.phase != "recompute");
+        const QString name = QString::fromStdString(lane_name(result, row.cache, row.kv_type));
         auto at = std::find(names.begin(), names.end(), name);
         if (at == names.end()) {
             names.push_back(name);

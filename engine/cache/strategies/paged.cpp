@@ -188,26 +188,16 @@ StrategyDescriptor paged_strategy() {
     descriptor.explanation =
         "The cache is divided into pages that a sequence takes one by one when it needs them. "
         "Branches of a conversation share pages and copy one only when they write into it.";
-    ParameterDescriptor page;
-    page.name = "page";
-    page.type = ParameterType::Choice;
-    for (int log2 = 0; log2 <= kLargestLog2Page; ++log2) page.choices.push_back(fmt::format("{}", 1 << log2));
-    page.default_value = 4;
-    page.maximum = kLargestLog2Page;
-    page.help =
-        "Tokens of one page, a power of two: small pages waste less and share more, large ones need fewer entries.";
-    ParameterDescriptor pages;
-    pages.name = "pages";
-    pages.maximum = kMostPages;
-    pages.help =
-        "Pages of the pool; 0 takes what prompt and new tokens need together, at most the model's context, and more "
-        "when branches need them.";
-    ParameterDescriptor slab;
-    slab.name = "slab";
-    slab.type = ParameterType::Boolean;
-    slab.maximum = 1;
-    slab.help = "One allocation for all layers instead of one for each layer.";
-    descriptor.parameters = {page, pages, slab};
+    std::vector<std::string> page_sizes;  // a choice's value is its index: log2 of the page
+    for (int log2 = 0; log2 <= kLargestLog2Page; ++log2) page_sizes.push_back(fmt::format("{}", 1 << log2));
+    descriptor.parameters = {
+        choice_parameter("page", std::move(page_sizes), 4,
+                         "Tokens of one page, a power of two: small pages waste less and share more, large ones need "
+                         "fewer entries."),
+        integer_parameter("pages", 0, kMostPages, 0,
+                          "Pages of the pool; 0 takes what prompt and new tokens need together, at most the model's "
+                          "context, and more when branches need them."),
+        slab_parameter()};
     descriptor.create = [](const ParameterValues& values, const RunLimits& limits) -> std::unique_ptr<CacheStrategy> {
         PagedStrategy::Options options;
         options.log2_page = static_cast<int>(values.at("page"));

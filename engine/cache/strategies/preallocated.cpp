@@ -8,8 +8,6 @@
 namespace decodescope {
 namespace {
 
-constexpr std::int64_t kLargestCapacity = std::int64_t{1} << 24;
-
 class PreallocatedStrategy final : public ContiguousStrategy {
 public:
     PreallocatedStrategy(std::int64_t capacity, bool slab) : ContiguousStrategy(capacity), slab_(slab) {}
@@ -38,17 +36,11 @@ StrategyDescriptor preallocated_strategy() {
     descriptor.explanation =
         "Room for all tokens is allocated at the start and every row is written at its own position. "
         "Nothing is copied, but what is reserved and not used yet is taken all the same.";
-    ParameterDescriptor capacity;
-    capacity.name = "capacity";
-    capacity.maximum = kLargestCapacity;
-    capacity.help =
-        "Tokens that the cache has room for; 0 takes prompt and new tokens together, at most the model's context.";
-    ParameterDescriptor slab;
-    slab.name = "slab";
-    slab.type = ParameterType::Boolean;
-    slab.maximum = 1;
-    slab.help = "One allocation for all layers instead of one for each layer.";
-    descriptor.parameters = {capacity, slab};
+    descriptor.parameters = {
+        integer_parameter(
+            "capacity", 0, kMostParameterTokens, 0,
+            "Tokens that the cache has room for; 0 takes prompt and new tokens together, at most the model's context."),
+        slab_parameter()};
     descriptor.create = [](const ParameterValues& values, const RunLimits& limits) -> std::unique_ptr<CacheStrategy> {
         std::int64_t tokens = values.at("capacity");
         if (tokens == 0)

@@ -6,8 +6,6 @@
 namespace decodescope {
 namespace {
 
-constexpr std::int64_t kLargestWindow = std::int64_t{1} << 24;
-
 Status check_ring(const ParameterValues& values, const RunLimits& limits) {
     const std::int64_t window = values.at("window");
     if (limits.context <= 0 || window <= limits.context) return {};
@@ -28,13 +26,8 @@ StrategyDescriptor ring_strategy() {
         "growing. "
         "Deeper layers still carry what earlier rows read from tokens that have left, so the answer is neither that of "
         "full attention nor that of a run over the last tokens alone.";
-    ParameterDescriptor window;
-    window.name = "window";
-    window.minimum = 1;
-    window.maximum = kLargestWindow;
-    window.default_value = 32;
-    window.help = "Tokens that stay and that a token attends to, itself included.";
-    descriptor.parameters = {window};
+    descriptor.parameters = {integer_parameter("window", 1, kMostParameterTokens, 32,
+                                               "Tokens that stay and that a token attends to, itself included.")};
     descriptor.lossy = true;
     descriptor.check = check_ring;
     descriptor.create = [](const ParameterValues& values, const RunLimits&) -> std::unique_ptr<CacheStrategy> {

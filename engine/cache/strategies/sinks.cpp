@@ -7,7 +7,6 @@
 namespace decodescope {
 namespace {
 
-constexpr std::int64_t kLargest = std::int64_t{1} << 24;
 constexpr std::int64_t kRebased = 1;  // index of the choice
 
 Status check_sinks(const ParameterValues& values, const RunLimits& limits) {
@@ -28,16 +27,6 @@ Status check_sinks(const ParameterValues& values, const RunLimits& limits) {
     return {};
 }
 
-ParameterDescriptor count_parameter(const char* name, std::int64_t minimum, std::int64_t value, const char* help) {
-    ParameterDescriptor parameter;
-    parameter.name = name;
-    parameter.minimum = minimum;
-    parameter.maximum = kLargest;
-    parameter.default_value = value;
-    parameter.help = help;
-    return parameter;
-}
-
 }  // namespace
 
 StrategyDescriptor sinks_strategy() {
@@ -49,16 +38,14 @@ StrategyDescriptor sinks_strategy() {
         "go, and a plain window breaks down when they leave. "
         "Positions are those of the text, or are counted inside the cache, which lets a rotary model run on beyond its "
         "context without remembering more of the text.";
-    ParameterDescriptor positions;
-    positions.name = "positions";
-    positions.type = ParameterType::Choice;
-    positions.choices = {"absolute", "rebased"};
-    positions.maximum = kRebased;
-    positions.help =
-        "absolute: every token keeps its position in the text; rebased: positions count from 0 inside the cache.";
     descriptor.parameters = {
-        count_parameter("sinks", 0, 4, "Tokens at the beginning of the sequence that always stay."),
-        count_parameter("window", 1, 28, "Last tokens that stay beside the sinks, the newest included."), positions};
+        integer_parameter("sinks", 0, kMostParameterTokens, 4,
+                          "Tokens at the beginning of the sequence that always stay."),
+        integer_parameter("window", 1, kMostParameterTokens, 28,
+                          "Last tokens that stay beside the sinks, the newest included."),
+        choice_parameter("positions", {"absolute", "rebased"}, 0,
+                         "absolute: every token keeps its position in the text; rebased: positions count from 0 inside "
+                         "the cache.")};
     descriptor.lossy = true;
     descriptor.check = check_sinks;
     descriptor.create = [](const ParameterValues& values, const RunLimits&) -> std::unique_ptr<CacheStrategy> {

@@ -1,14 +1,8 @@
-// Pages on a running model: the same bits as contiguous storage, branches that share pages, conversations that find
-// each other's prefix (PG-02, PG-03, PG-05 to PG-08, PG-11, QT-07, CC-06), and the bugs that these comparisons
-// must see.
+// Pages on a running model: the same bits as contiguous storage, branches that share pages (PG-02, PG-03, CC-06), and
+// the bugs that these comparisons must see.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
-#include <bit>
-#include <limits>
-
-#include "engine/decode/generation.h"
-#include "engine/decode/prefix_cache.h"
 #include "tests/engine/decode/session_helpers.h"
 
 namespace decodescope {
@@ -18,15 +12,6 @@ using testing::HasSubstr;
 
 const std::vector<const char*> kPages = {"paged:page=1", "paged:page=4", "paged", "paged:page=256",
                                          "paged:page=4,slab=true"};
-
-std::vector<std::int32_t> with(std::vector<std::int32_t> tokens, std::initializer_list<std::int32_t> more) {
-    tokens.insert(tokens.end(), more);
-    return tokens;
-}
-
-std::vector<float> last_logits(DecodeSession& session, std::span<const std::int32_t> tokens, std::int64_t chunk) {
-    return feed_all(session, tokens, chunk).logits.back();
-}
 
 TEST(PagedSession, BitIdenticalToPreallocated) {
     const auto model = make_tiny_llama();
@@ -243,128 +228,6 @@ TEST(PagedSession, AllocationFailsWhereverThePoolGrows) {
             EXPECT_EQ(all_cells(*session), all_cells(*alone));
         }
     }
-}
-
-SessionConfig sharing(const std::string& cache, const std::shared_ptr<PrefixCache>& prefixes,
-                      const std::string& kv = "f32") {
-    SessionConfig config = session_config(cache, kv);
-    config.prefixes = prefixes;
-    return config;
-}
-
-// What a conversation gives that was fed alone, its prompt page by page.
-std::vector<float> alone(const LoadedModelPtr& model, const std::vector<std::int32_t>& prompt, const char* kv = "f32") {
-    return last_logits(*session_of(model, session_config("preallocated", kv)), prompt, 4);
-}
-
-// QT-07 and PG-08: a found prefix changes no bit, while its first owner lives and after it has gone.
-TEST(PagedSession, QT07_AFoundPrefixChangesNothing) {
-    const auto on_cpu = loaded(make_tiny_llama());
-    const auto prefix = random_tokens(16, 97, 39);
-    for (const char* kv : {"f32", "f16", "bf16", "k=f16,v=f32"}) {
-        for (const bool lives : {true, false}) {
-            SCOPED_TRACE(fmt::format("{} {}", kv, lives));
-            auto prefixes = std::make_shared<PrefixCache>();
-            auto first = session_of(on_cpu, sharing("paged:page=4", prefixes, kv));
-            EXPECT_EQ(first->take_prefix(prefix), 0);
-            feed_all(*first, prefix, 4);
-            const auto cells = all_cells(*first);
-            if (!lives) first.reset();
-            for (const auto& prompt : {with(prefix, {7, 8, 9}), prefix}) {
-                const auto second = session_of(on_cpu, sharing("paged:page=4", prefixes, kv));
-                const auto taken = static_cast<std::size_t>(second->take_prefix(prompt));
-                EXPECT_EQ(taken, prompt.size() == 16 ? 12u : 16u);
-                EXPECT_EQ(second->tokens().size(), taken);
-                EXPECT_EQ(second->kv_facts().pages_shared, lives ? second->kv_facts().pages_used : 0);
-                EXPECT_EQ(last_logits(*second, std::span(prompt).subspan(taken), 4), alone(on_cpu, prompt, kv));
-                if (lives) {
-                    EXPECT_EQ(all_cells(*first), cells);
-                }
-            }
-        }
-    }
-}
-
-TEST(PagedSession, PG06_AWeakHashServesNobodyElsesRows) {
-    const auto on_cpu = loaded(make_tiny_llama());
-    auto prefixes = std::make_shared<PrefixCache>(
-        [](PageContent, std::span<const std::int32_t>) { return std::uint64_t{3}; });
-    std::vector<std::unique_ptr<DecodeSession>> sessions;
-    for (std::uint64_t seed = 0; seed < 4; ++seed) {
-        const auto prompt = random_tokens(14, 97, 40 + seed / 2);  // each twice
-        sessions.push_back(session_of(on_cpu, sharing("paged:page=4", prefixes)));
-        const auto taken = static_cast<std::size_t>(sessions.back()->take_prefix(prompt));
-        EXPECT_EQ(taken, seed % 2 == 0 ? 0u : 12u);
-        EXPECT_EQ(last_logits(*sessions.back(), std::span(prompt).subspan(taken), 4), alone(on_cpu, prompt));
-    }
-}
-
-TEST(PagedSession, PG07_OnlyTheSameKindOfRowsIsFound) {
-    const auto on_cpu = loaded(make_tiny_llama());
-    const auto other_model = loaded(make_tiny_llama());
-    const auto prompt = random_tokens(20, 97, 44);
-    auto prefixes = std::make_shared<PrefixCache>();
-    const auto first = session_of(on_cpu, sharing("paged:page=4", prefixes));
-    feed_all(*first, prompt, 20);
-    const auto taken = [&](const LoadedModelPtr& model, const char* cache, const char* kv) {
-        return session_of(model, sharing(cache, prefixes, kv))->take_prefix(prompt);
-    };
-    EXPECT_EQ(taken(on_cpu, "paged:page=4", "f32"), 16);
-    EXPECT_EQ(taken(on_cpu, "paged:page=4", "f16"), 0);
-    EXPECT_EQ(taken(on_cpu, "paged:page=8", "f32"), 0);
-    EXPECT_EQ(taken(other_model, "paged:page=4", "f32"), 0);
-    EXPECT_EQ(taken(on_cpu, "growing", "f32"), 0);
-    EXPECT_EQ(session_of(on_cpu, session_config("paged:page=4"))->take_prefix(prompt), 0);
-}
-
-// The loop that the command line and the window share takes the prefix by itself.
-TEST(PagedSession, GenerationComputesOnlyTheRest) {
-    const auto on_cpu = loaded(make_tiny_llama());
-    const auto prompt = random_tokens(14, 97, 50);
-    auto prefixes = std::make_shared<PrefixCache>();
-    std::vector<std::int32_t> tokens;
-    for (const std::size_t computed : {14u, 2u}) {
-        SessionConfig config = sharing("paged:page=4", prefixes);
-        config.prefill_chunk = 4;
-        GenerationConfig generation_config;
-        generation_config.new_tokens = 5;
-        generation_config.stop_at_eos = false;
-        std::size_t fed_first = 0;
-        generation_config.on_pass = [&](const PassResult&, std::span<const std::int32_t> fed, Phase phase) {
-            if (phase == Phase::Prefill) fed_first += fed.size();
-        };
-        std::shared_ptr<DecodeSession> session = session_of(on_cpu, config);
-        Generation generation(session, generation_config, nullptr);
-        ASSERT_TRUE(generation.start(prompt, {}, {}).ok());
-        EXPECT_EQ(fed_first, computed);
-        while (!generation.finished()) ASSERT_TRUE(generation.step({}).ok());
-        const std::vector<std::int32_t> got(generation.tokens().begin(), generation.tokens().end());
-        if (tokens.empty()) tokens = got;
-        EXPECT_EQ(got, tokens);
-        EXPECT_EQ(got.size(), 19u);
-    }
-}
-
-// PG-05 and PG-11: a pass that fails has written into pages that could still be found.
-TEST(PagedSession, PG11_AFailedPassLeavesNothingThatCanBeFound) {
-    Probed probed(make_tiny_llama());
-    const auto prompt = random_tokens(12, 97, 45), other = random_tokens(12, 97, 46);
-    const auto expected = alone(loaded(make_tiny_llama()), prompt);
-    auto prefixes = std::make_shared<PrefixCache>();
-    const auto config = sharing("paged:page=4,pages=3", prefixes);
-    feed_all(*session_of(probed.model, config), prompt, 4);
-    EXPECT_EQ(session_of(probed.model, config)->take_prefix(prompt), 8);
-    const auto failing = session_of(probed.model, config);
-    probed.backend->after_run = [](StepOutputs& outputs) -> Status {
-        outputs.logits[0] = std::numeric_limits<float>::quiet_NaN();
-        return {};
-    };
-    EXPECT_FALSE(failing->feed(other, {}).ok());
-    probed.backend->after_run = {};
-    EXPECT_EQ(failing->kv_facts().pages_free, 3);
-    const auto again = session_of(probed.model, config);
-    ASSERT_EQ(again->take_prefix(prompt), 0);
-    EXPECT_EQ(last_logits(*again, prompt, 4), expected);
 }
 
 // Replaces the block table that the backend is given.

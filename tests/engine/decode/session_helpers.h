@@ -148,4 +148,10 @@ inline std::vector<float> all_cells(const DecodeSession& session) {
     return values;
 }
 
+// Of the last token, fed in passes of `chunk` rows.
+inline std::vector<float> last_logits(DecodeSession& session, std::span<const std::int32_t> tokens,
+                                      std::int64_t chunk) {
+    return feed_all(session, tokens, chunk).logits.back();
+}
+
 }  // namespace decodescope

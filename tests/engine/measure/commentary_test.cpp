@@ -145,7 +145,7 @@ TEST(Commentary, EveryPatternFillsIn) {
 
 TEST(Commentary, LocaleDoesNotChangeANumber) {
     const CommaLocale locale;
-    if (!locale.active()) GTEST_SKIP() << kNoCommaLocale;
+    ASSERT_TRUE(locale.active()) << kNoCommaLocale;
     const std::string english = gain_sentence(*one_race(9090.909, 37037.037, 1204, 0)).english;
     EXPECT_EQ(english, "4.07 times faster with the cache at 1,204 tokens: 9.091 ms instead of 37.037 ms.");
 }
@@ -161,6 +161,23 @@ StepFacts step_of(Phase phase, std::int32_t rows, double micros, std::int64_t st
     step.kv.tokens_stored = stored;
     step.kv.rows_written = written;
     return step;
+}
+
+TEST(Commentary, WhichRunsDifferByDesign) {
+    RunFacts facts = fake_run_facts({});
+    for (const char* cache : {"growing", "preallocated:capacity=9", "paged:page=4", "recompute", "not a strategy", ""}) {
+        facts.cache_spec = cache;
+        EXPECT_FALSE(differs_by_design(facts)) << cache;
+    }
+    for (const char* cache : {"ring:window=8", "sinks"}) {
+        facts.cache_spec = cache;
+        EXPECT_TRUE(differs_by_design(facts)) << cache;
+    }
+    facts.cache_spec = "growing";
+    for (const auto& [type, differs] : {std::pair{"f32", false}, {"f16", false}, {"bf16", true}, {"k=f16,v=bf16", true}}) {
+        facts.kv_type = type;
+        EXPECT_EQ(differs_by_design(facts), differs) << type;
+    }
 }
 
 TEST(RunRates, PhasesAreApart) {

@@ -83,7 +83,6 @@ public:
         if (context.recording) {
             const ModelConfig& config = context.recording->facts().config;
             const SelectionPoint& point = context.selection->pinned();
-            choose_telling_head();
             if (point.layer >= config.layers || point.head >= config.heads)
                 context.selection->clamp(static_cast<int>(config.layers), static_cast<int>(config.heads));
         }
@@ -133,20 +132,6 @@ private:
         auto* box = new QCheckBox(text, side_);
         explain(box, term);
         return box;
-    }
-
-    // A model's first picture is the head that shows most: the clearest induction head of its card, unless one was
-    // chosen.
-    void choose_telling_head() {
-        const RunFacts& facts = context_.recording->facts();
-        if (facts.model_identity == seen_model_) return;
-        seen_model_ = facts.model_identity;
-        const SelectionPoint& point = context_.selection->pinned();
-        if (point.layer != 0 || point.head != 0) return;
-        const HeadRole* best = nullptr;
-        for (const HeadRole& role : facts.head_roles)
-            if (role.role == "induction" && (best == nullptr || role.induction > best->induction)) best = &role;
-        if (best != nullptr) context_.selection->set_layer_head(best->layer, best->head);
     }
 
     // The overview is as wide as its grid needs at the height there is.
@@ -200,7 +185,6 @@ private:
     QWidget* side_;
     QLabel *hint_, *role_;
     QCheckBox *mean_, *hide_;
-    std::string seen_model_;
 };
 
 }  // namespace

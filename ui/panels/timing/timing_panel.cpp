@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "engine/measure/commentary.h"
 #include "ui/panels/timing/same_light.h"
 #include "ui/panels/timing/sweep_page.h"
 #include "ui/panels/timing/timing_chart.h"
@@ -50,11 +51,7 @@ public:
             sweep_->present(changes, log_->isChecked());
             return;
         }
-        const StrategyDescriptor* strategy = nullptr;
-        if (context.recording)
-            if (const auto spec = parse_cache_spec(context.recording->facts().cache_spec))
-                strategy = find_strategy(spec->id);
-        model_.update(context.recording.get(), strategy != nullptr && strategy->lossy);
+        model_.update(context.recording.get(), context.recording && differs_by_design(context.recording->facts()));
         if (changes & ThemeChanged) chart_->theme_changed();
         show_chart();
         show_sentence();
