@@ -1,6 +1,7 @@
 // The window's limits: first window under 1.5 s, first token under 0.3 s after it, longest gap of a 10 ms heartbeat in
 // the GUI thread under 50 ms while running flat out to the full context, memory under 600 MB, GUI thread under 10 % of
 // a core. Prints what it measured; asserts nothing. Run by hand with QT_QPA_PLATFORM=offscreen.
+//     window_benchmark [cached|race] [MODEL] [TOKENS PER SECOND; 0 = flat out]
 #include <fmt/format.h>
 #include <time.h>
 
@@ -67,10 +68,13 @@ int main(int argc, char** argv) {
 
     const bool race = argc > 1 && std::string(argv[1]) == "race";
     OpeningRequest opening;
+    opening.tokens_per_second = 0;
     opening.settings.race = race;
+    if (argc > 2) opening.settings.model = QString::fromUtf8(argv[2]);
+    if (argc > 3) opening.tokens_per_second = QString::fromUtf8(argv[3]).toDouble();
+    opening.settings.prompt = QStringLiteral("Once upon a time");
     opening.settings.new_tokens = 0;
     opening.settings.stop_at_eos = false;
-    opening.tokens_per_second = 0;
     opening.play = true;
     shell.open(opening);
     SessionController& session = *shell.session();

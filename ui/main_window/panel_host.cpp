@@ -5,22 +5,16 @@
 #include <QFrame>
 #include <QVBoxLayout>
 #include <algorithm>
-#include <ctime>
+#include <cmath>
+
+#include "ui/widgets/thread_clock.h"
 
 namespace decodescope {
 
 namespace {
 
 constexpr int kPeriodMillis = 33;
-constexpr int kLongestPeriodMillis = 400;
-// While tokens flood in, drawing them takes at most a tenth of this thread.
-constexpr double kIdlePerBusy = 10;
-
-double thread_millis() {
-    timespec now{};
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-    return 1e3 * static_cast<double>(now.tv_sec) + 1e-6 * static_cast<double>(now.tv_nsec);
-}
+constexpr int kLongestPeriodMillis = 1500;  // of a panel, however dear
 
 }  // namespace
 
@@ -64,6 +58,7 @@ PanelHost::PanelHost(SessionController* session, Selection* selection, DockArea*
     connect(session, &SessionController::sweep_changed, this, [this] { mark(SweepChanged); });
     connect(selection, &Selection::changed, this, [this] { mark(SelectionMoved); });
     since_present_.start();
+    clock_.start();
     schedule();
 }
 
@@ -85,21 +80,23 @@ const PanelHost::Entry* PanelHost::find(const QString& id) const {
 
 void PanelHost::mark(unsigned changes) {
     for (Entry& entry : entries_) entry.changes |= changes;
-    flood_ = session_->state() == SessionState::Playing && (changes & ~(NewSteps | ViewMoved)) == 0;
-    schedule(flood_);
+    streaming_ = session_->state() == SessionState::Playing && (changes & ~(NewSteps | ViewMoved)) == 0;
+    schedule(streaming_);
 }
 
-// What a person does is shown within a frame; what merely streams in waits until the last drawing, painting included,
-// has been paid for.
-void PanelHost::schedule(bool flood) {
-    double period = kPeriodMillis;
-    if (flood)
-        period = std::clamp<double>(kIdlePerBusy * std::max(cycle_cpu_millis_, thread_millis() - present_cpu_millis_),
-                                    period, kLongestPeriodMillis);
-    const int wait =
-        static_cast<int>(std::clamp<double>(period - static_cast<double>(since_present_.elapsed()), 0, period));
-    if (timer_.isActive() && timer_.remainingTime() <= wait) return;
-    timer_.start(wait);
+// What a person does is shown within a frame; what merely streams in waits until each panel has paid for its last
+// drawing, painting included.
+void PanelHost::schedule(bool stream) {
+    double wait = kPeriodMillis - static_cast<double>(since_present_.elapsed());
+    if (stream) {
+        const double now = clock_millis();
+        wait = kLongestPeriodMillis;
+        for (const Entry& entry : entries_)
+            if (is_due(entry)) wait = std::min(wait, entry.next_millis - now);
+    }
+    const int millis = static_cast<int>(std::ceil(std::clamp<double>(wait, 0, kLongestPeriodMillis)));
+    if (timer_.isActive() && timer_.remainingTime() <= millis) return;
+    timer_.start(millis);
 }
 
 void PanelHost::present_now() {
@@ -107,13 +104,7 @@ void PanelHost::present_now() {
     present_dirty();
 }
 
-void PanelHost::begin_round() {
-    since_present_.restart();
-    // What a round costs is known only with its painting: the round before tells what this one will take.
-    const double spent = thread_millis();
-    cycle_cpu_millis_ = spent - present_cpu_millis_;
-    present_cpu_millis_ = spent;
-}
+double PanelHost::clock_millis() const { return 1e-6 * static_cast<double>(clock_.nsecsElapsed()); }
 
 bool PanelHost::is_due(const Entry& entry) const {
     return entry.changes != 0 && (entry.card != nullptr ? entry.card->in_view() : entry.panel->isVisible());
@@ -127,28 +118,34 @@ void PanelHost::present(Entry& entry, const PanelContext& now) {
 }
 
 void PanelHost::present_dirty() {
-    begin_round();
-    next_ = 0;
+    painted_ = nullptr;
+    since_present_.restart();
     const PanelContext now = context();
     for (Entry& entry : entries_)
         if (is_due(entry)) present(entry, now);
 }
 
-// While tokens flood in, a round is one panel after the other, with whatever else waits in between: all of them drawn at
-// once would hold up keys and mouse for as long as the whole window takes.
+// While tokens stream in, one panel is drawn at a time, with whatever else waits in between: all of them at once would
+// hold up keys and mouse for as long as the whole window takes. The timer comes after the painting, so that what the
+// panel cost is known then; the dearer it was, the longer its next turn is away.
 void PanelHost::present_due() {
-    if (!flood_) return present_dirty();
-    if (next_ == 0) begin_round();
-    while (next_ < entries_.size() && !is_due(entries_[next_])) ++next_;
-    if (next_ < entries_.size()) {
-        present(entries_[next_++], context());
-        timer_.start(0);
-        return;
+    if (!streaming_) return present_dirty();
+    const double now = clock_millis();
+    if (painted_ != nullptr) {
+        const double spent = thread_millis() - painted_from_;
+        painted_->next_millis =
+            now + std::clamp<double>(spent / painted_->descriptor.stream_share, kPeriodMillis, kLongestPeriodMillis);
+        painted_ = nullptr;
     }
-    next_ = 0;
-    // What came for panels that had had their turn.
-    if (std::any_of(entries_.begin(), entries_.end(), [this](const Entry& entry) { return is_due(entry); }))
-        schedule(true);
+    Entry* first = nullptr;
+    for (Entry& entry : entries_)
+        if (is_due(entry) && (first == nullptr || entry.next_millis < first->next_millis)) first = &entry;
+    if (first == nullptr) return;
+    if (first->next_millis > now) return schedule(true);
+    painted_ = first;
+    painted_from_ = thread_millis();
+    present(*first, context());
+    timer_.start(0);
 }
 
 // A panel that comes into view catches up with what it missed.

@@ -1,5 +1,5 @@
 // Makes the panels, keeps what has changed for each of them, and presents those that are in view, at most 30 times a
-// second.
+// second each.
 #pragma once
 
 #include <QElapsedTimer>
@@ -20,6 +20,7 @@ public:
         DockCard* card = nullptr;  // null: the strip above the docks
         QWidget* strip = nullptr;  // null: a dock
         unsigned changes = EverythingChanged;
+        double next_millis = 0;    // of clock_millis(): its turn while tokens stream in
         QWidget* frame() const { return card != nullptr ? static_cast<QWidget*>(card) : strip; }
     };
 
@@ -46,8 +47,8 @@ protected:
 
 private:
     PanelContext context() const;
-    void schedule(bool flood = false);
-    void begin_round();
+    double clock_millis() const;
+    void schedule(bool stream = false);
     bool is_due(const Entry& entry) const;  // changed and in view
     void present(Entry& entry, const PanelContext& now);
     void present_dirty();
@@ -58,10 +59,10 @@ private:
     std::vector<Entry> entries_;
     QTimer timer_;
     QElapsedTimer since_present_;
-    double present_cpu_millis_ = 0;  // processor time of this thread when the last round began
-    double cycle_cpu_millis_ = 0;    // of this thread, from the round before to the last one
-    bool flood_ = false;             // all that changed since the last mark() is that tokens came
-    std::size_t next_ = 0;           // the panel whose turn it is in a round of a flood
+    QElapsedTimer clock_;
+    bool streaming_ = false;     // all that changed since the last mark() is that tokens came
+    Entry* painted_ = nullptr;   // presented in the last turn, its cost not known yet
+    double painted_from_ = 0;    // processor time of this thread when that began
     bool presentation_ = false;
     qint64 presented_ = 0;
 };

@@ -73,8 +73,8 @@ TransportBar::TransportBar(SessionController* session, SettingsDesk* desk, QWidg
         show_state();
     });
     connect(session_, &SessionController::state_changed, this, &TransportBar::show_state);
-    connect(session_, &SessionController::view_changed, this, &TransportBar::show_state);
-    connect(session_, &SessionController::steps_arrived, this, &TransportBar::show_state);
+    connect(session_, &SessionController::view_changed, this, &TransportBar::show_moves);
+    connect(session_, &SessionController::steps_arrived, this, &TransportBar::show_moves);
     connect(session_, &SessionController::recording_replaced, this, [this] {
         fill_prompts();
         show_state();
@@ -243,14 +243,19 @@ void TransportBar::show_state() {
     device_->setEnabled(configure && !replay);
     cache_->setEnabled(configure && !replay);
     prompt_->setEnabled(configure && !replay);
+    play_->setText(session_->playing() ? tr("❚❚ Pause") : tr("▶ Play"));
+    race_->setChecked(session_->race_enabled());
+    race_->setEnabled(configure && !replay);
+    show_moves();
+}
+
+// What a new step or a moved view can change: asked for with every step, so nothing else is.
+void TransportBar::show_moves() {
     start_->setEnabled(session_->viewed_step() > 0 || session_->can(SessionAction::Reset));
     back_->setEnabled(session_->can(SessionAction::StepBack));
     play_->setEnabled(session_->can(SessionAction::Play) || session_->can(SessionAction::Pause));
-    play_->setText(session_->playing() ? tr("❚❚ Pause") : tr("▶ Play"));
     step_->setEnabled(session_->can(SessionAction::StepForward));
     end_->setEnabled(session_->can(SessionAction::RunToEnd));
-    race_->setChecked(session_->race_enabled());
-    race_->setEnabled(configure && !replay);
 }
 
 }  // namespace decodescope

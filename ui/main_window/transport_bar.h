@@ -46,6 +46,7 @@ private:
     void fill_caches();
     void fill_prompts();
     void show_state();
+    void show_moves();
 
     SessionController* session_;
     SettingsDesk* desk_;

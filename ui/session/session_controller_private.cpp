@@ -103,11 +103,11 @@ void SessionController::Private::refresh_steps(bool marked) {
     const int steps = recording != nullptr ? recording->step_count() : 0;
     if (steps == known_steps && !marked) return;
     known_steps = steps;
+    // The view has moved before anybody is told: a button that asks in between would be switched on and off again.
+    const bool moved = following && viewed != last_step();
+    if (moved) viewed = last_step();
     Q_EMIT q->steps_arrived();
-    if (following && viewed != last_step()) {
-        viewed = last_step();
-        Q_EMIT q->view_changed();
-    }
+    if (moved) Q_EMIT q->view_changed();
 }
 
 void SessionController::Private::set_view(int step) {

@@ -55,6 +55,35 @@ void scatter(const AttentionRow& row, std::size_t first, std::vector<MapValue>& 
     }
 }
 
+// The length of a run is a constant in each instance, which lets compilers use vector instructions.
+template <int kShift>
+void merge_runs(const MapValue* from, std::span<MapValue> bins) {
+    for (MapValue& bin : bins) {
+        MapValue largest = bin;
+        for (int i = 0; i < 1 << kShift; ++i) largest = std::max(largest, from[i]);
+        bin = largest;
+        from += 1 << kShift;
+    }
+}
+
+// Every bin takes the largest of itself and the next 2^shift values.
+void merge_runs(int shift, const MapValue* from, std::span<MapValue> bins) {
+    switch (shift) {
+        case 0: return merge_runs<0>(from, bins);
+        case 1: return merge_runs<1>(from, bins);
+        case 2: return merge_runs<2>(from, bins);
+        case 3: return merge_runs<3>(from, bins);
+        case 4: return merge_runs<4>(from, bins);
+        case 5: return merge_runs<5>(from, bins);
+        case 6: return merge_runs<6>(from, bins);
+        default:
+            for (MapValue& bin : bins) {
+                bin = std::max(bin, *std::max_element(from, from + (std::ptrdiff_t{1} << shift)));
+                from += std::ptrdiff_t{1} << shift;
+            }
+    }
+}
+
 }  // namespace
 
 float weight_of(MapValue value) {
@@ -109,18 +138,11 @@ void PooledMap::append_row(std::span<const MapValue> cells) {
     const std::size_t at = static_cast<std::size_t>(rows_ >> shift_);
     if (at >= merged_.size()) merged_.resize(at + 1);
     auto& target = merged_[at];
-    const std::size_t run = std::size_t{1} << shift_;
-    const std::size_t width = (cells.size() + run - 1) >> shift_;
-    if (width > target.size()) target.resize(width, kOutside);
-    const MapValue* from = cells.data();
     const std::size_t whole = cells.size() >> shift_;
-    for (std::size_t bin = 0; bin < whole; ++bin, from += run) {
-        MapValue largest = target[bin];
-        for (std::size_t i = 0; i < run; ++i) largest = std::max(largest, from[i]);
-        target[bin] = largest;
-    }
-    for (const MapValue* end = cells.data() + cells.size(); from < end; ++from)
-        target[whole] = std::max(target[whole], *from);
+    const std::size_t width = (cells.size() + (std::size_t{1} << shift_) - 1) >> shift_;
+    if (width > target.size()) target.resize(width, kOutside);
+    merge_runs(shift_, cells.data(), std::span(target).first(whole));
+    for (const MapValue cell : cells.subspan(whole << shift_)) target[whole] = std::max(target[whole], cell);
     ++rows_;
 }
 

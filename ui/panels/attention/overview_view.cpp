@@ -11,8 +11,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ui/session/session_controller.h"
 #include "ui/widgets/glossary.h"
 #include "ui/widgets/painting.h"
+#include "ui/widgets/thread_clock.h"
 
 namespace decodescope {
 
@@ -21,6 +23,9 @@ constexpr std::int64_t kBudget = 700'000;
 // In a fast run the small maps follow 8 times a second; a single step is shown at once.
 constexpr int kPeriodMillis = 120;
 constexpr double kSmallestCell = 10;
+// While tokens flood in, catching up takes at most a fiftieth of this thread.
+constexpr double kIdlePerBusy = 50;
+constexpr int kCatchUpMillis = 15, kLongestPauseMillis = 250;
 
 OverviewView::OverviewView(Selection* selection, QWidget* parent) : QWidget(parent), selection_(selection) {
     setMouseTracking(true);
@@ -54,6 +59,7 @@ void OverviewView::present(const PanelContext& context, unsigned changes) {
     if (replaced) maps_.select(context.recording);
     if (changes & ThemeChanged) make_palette();
     refresh(replaced || (changes & ThemeChanged));
+    if (changes & ~unsigned{NewSteps | ViewMoved}) update();
 }
 
 void OverviewView::refresh_later(int millis) {
@@ -66,13 +72,31 @@ void OverviewView::refresh_later(int millis) {
 }
 
 void OverviewView::refresh(bool everything) {
+    if (waiting_ && !everything && in_flood()) return;
+    const double began = thread_millis();
+    const bool complete = take_rows(everything);
+    if (complete) return;
+    refresh_later(in_flood() ? static_cast<int>(std::clamp<double>(kIdlePerBusy * (thread_millis() - began), kCatchUpMillis,
+                                                              kLongestPauseMillis))
+                        : kCatchUpMillis);
+}
+
+bool OverviewView::in_flood() const { return context_.session != nullptr && context_.session->playing(); }
+
+// True when nothing is left to do.
+bool OverviewView::take_rows(bool everything) {
     const int rows = maps_.rows();
     std::int64_t budget = kBudget;
     const bool complete = maps_.advance(budget);
-    if (!everything && maps_.rows() != rows && since_refresh_.isValid() && since_refresh_.elapsed() < kPeriodMillis) {
-        refresh_later(complete ? kPeriodMillis : 15);
-        return;
-    }
+    if (maps_.rows() != rows) drawn_ = false;
+    if (!everything && (drawn_ || (since_refresh_.isValid() && since_refresh_.elapsed() < kPeriodMillis)))
+        return complete && drawn_;
+    draw_maps(everything);
+    return complete;
+}
+
+void OverviewView::draw_maps(bool everything) {
+    drawn_ = true;
     since_refresh_.start();
     const std::size_t count = static_cast<std::size_t>(maps_.layers()) * static_cast<std::size_t>(maps_.heads());
     if (images_.size() != count) {
@@ -84,7 +108,6 @@ void OverviewView::refresh(bool everything) {
         const PooledMap& map = maps_.map(static_cast<int>(i) / maps_.heads(), static_cast<int>(i) % maps_.heads());
         if (everything || changed < map.side()) repaint_map(images_[i], map, palette_, everything ? 0 : changed);
     }
-    if (!complete) refresh_later(15);
     update();
 }
 

@@ -44,6 +44,9 @@ private:
     Grid grid_for(const QRectF& area) const;
     void paint_grid(QPainter& painter, const QRectF& area) const;
     void refresh(bool everything);
+    bool in_flood() const;
+    bool take_rows(bool everything);
+    void draw_maps(bool everything);
     void refresh_later(int millis);
     void make_palette();
     bool head_at(const QPointF& point, int& layer, int& head) const;
@@ -55,6 +58,7 @@ private:
     std::vector<QImage> images_;  // [layers * heads]
     float threshold_ = 0;
     bool mean_ = false, waiting_ = false;
+    bool drawn_ = false;  // all rows taken so far are in the images
     double scroll_ = 0;
     QElapsedTimer since_refresh_;
 };

@@ -2,7 +2,6 @@
 
 #include <QCoreApplication>
 #include <QHBoxLayout>
-#include <QLabel>
 #include <QTimer>
 #include <QToolButton>
 #include <QVBoxLayout>
@@ -13,6 +12,7 @@
 #include "ui/viewmodels/happened_text.h"
 #include "ui/viewmodels/stage_walk.h"
 #include "ui/viewmodels/token_text.h"
+#include "ui/widgets/words_label.h"
 
 namespace decodescope {
 
@@ -27,14 +27,12 @@ public:
         auto* layout = new QVBoxLayout(this);
         layout->setContentsMargins(0, 0, 0, 0);
         layout->setSpacing(6);
-        sentences_ = new QLabel(this);
-        sentences_->setWordWrap(true);
+        sentences_ = new WordsLabel(this);
         sentences_->setTextInteractionFlags(Qt::TextSelectableByMouse);
         sentences_->setAccessibleName(tr("The step in words"));
         chips_ = new StageChips(this);
-        moment_ = new QLabel(this);
+        moment_ = new WordsLabel(this);
         moment_->setProperty("note", true);
-        moment_->setWordWrap(true);
         bars_ = new ProbabilityBars(this);
         layout->addWidget(sentences_);
         layout->addWidget(chips_);
@@ -197,7 +195,7 @@ private:
         context_.selection->hover(point);
     }
 
-    QLabel *sentences_ = nullptr, *moment_ = nullptr;
+    WordsLabel *sentences_ = nullptr, *moment_ = nullptr;
     StageChips* chips_ = nullptr;
     ProbabilityBars* bars_ = nullptr;
     QToolButton* slow_ = nullptr;

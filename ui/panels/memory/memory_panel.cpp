@@ -3,7 +3,6 @@
 #include <QButtonGroup>
 #include <QCoreApplication>
 #include <QHBoxLayout>
-#include <QLabel>
 #include <QScrollArea>
 #include <QToolButton>
 #include <QVBoxLayout>
@@ -13,6 +12,7 @@
 #include "ui/viewmodels/memory_model.h"
 #include "ui/viewmodels/memory_text.h"
 #include "ui/widgets/chart_view.h"
+#include "ui/widgets/words_label.h"
 
 namespace decodescope {
 
@@ -29,8 +29,7 @@ public:
         layout->setSpacing(16);
         chart_ = new ChartView(this);
         chart_->setAccessibleName(tr("Bytes by purpose over the run"));
-        words_ = new QLabel;
-        words_->setWordWrap(true);
+        words_ = new WordsLabel;
         words_->setProperty("small", true);
         words_->setAlignment(Qt::AlignTop | Qt::AlignLeft);
         words_->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
@@ -169,7 +168,7 @@ private:
 
     MemoryModel model_;
     ChartView* chart_ = nullptr;
-    QLabel* words_ = nullptr;
+    WordsLabel* words_ = nullptr;
     QWidget* tools_ = nullptr;
     QToolButton *everything_ = nullptr, *cache_only_ = nullptr;
     bool chosen_ = false;

@@ -3,7 +3,6 @@
 #include <QButtonGroup>
 #include <QCoreApplication>
 #include <QHBoxLayout>
-#include <QLabel>
 #include <QStackedWidget>
 #include <QToolButton>
 #include <QVBoxLayout>
@@ -17,6 +16,7 @@
 #include "ui/viewmodels/timing_model.h"
 #include "ui/viewmodels/timing_text.h"
 #include "ui/widgets/chart_view.h"
+#include "ui/widgets/words_label.h"
 
 namespace decodescope {
 
@@ -80,8 +80,7 @@ private:
         chart_->setAccessibleName(tr("Time per token against length"));
         layout->addWidget(chart_, 1);
         auto* row = new QHBoxLayout;
-        sentence_ = new QLabel(page);
-        sentence_->setWordWrap(true);
+        sentence_ = new WordsLabel(page);
         sentence_->setTextInteractionFlags(Qt::TextSelectableByMouse);
         sentence_->setAccessibleName(tr("Speed-up and same answer, in words"));
         light_ = new SameLight(page);
@@ -211,7 +210,7 @@ private:
     TimingModel model_;
     QStackedWidget* pages_ = nullptr;
     ChartView* chart_ = nullptr;
-    QLabel* sentence_ = nullptr;
+    WordsLabel* sentence_ = nullptr;
     SameLight* light_ = nullptr;
     SweepPage* sweep_ = nullptr;
     QWidget* tools_ = nullptr;
