@@ -57,6 +57,32 @@ protected:
         for (int i = 1; i < points.size(); ++i)
             if (drawn(points[i - 1]) && drawn(points[i])) painter->drawLine(points[i - 1], points[i]);
     }
+
+    // Thousands of circles, each filled and stroked as a path, are most of the time of a drawing; on screen they are
+    // stamped from one picture instead, to the nearest pixel.
+    void drawScatterPlot(QCPPainter* painter, const QVector<QPointF>& marks,
+                         const QCPScatterStyle& style) const override {
+        constexpr int kFew = 256;
+        if (painter->modes().testFlag(QCPPainter::pmVectorized) || marks.size() <= kFew) {
+            QCPGraph::drawScatterPlot(painter, marks, style);
+            return;
+        }
+        const double scale = painter->device()->devicePixelRatioF();
+        const int side = 2 * static_cast<int>(std::ceil(scale * (style.size() / 2 + style.pen().widthF()))) + 1;
+        QImage stamp(side, side, QImage::Format_ARGB32_Premultiplied);
+        stamp.setDevicePixelRatio(scale);
+        stamp.fill(Qt::transparent);
+        {
+            QCPPainter one(&stamp);
+            one.setAntialiasing(true);
+            style.applyTo(&one, mPen);
+            style.drawShape(&one, side / scale / 2, side / scale / 2);
+        }
+        const auto to_pixel = [&](double at) { return std::round(at * scale - side / 2.0) / scale; };
+        for (const QPointF& at : marks)
+            if (std::isfinite(at.x()) && std::isfinite(at.y()))
+                painter->drawImage(QPointF(to_pixel(at.x()), to_pixel(at.y())), stamp);
+    }
 };
 
 }  // namespace
