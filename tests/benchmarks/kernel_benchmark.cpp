@@ -2,7 +2,8 @@
 // products against OpenBLAS, a decode step with and without captured attention. What is compared runs in turn within
 // one loop, so that a busy machine disturbs both sides alike; the counters are ratios of medians.
 //
-//   kernel_benchmark [--benchmark_filter=...]        environment: DECODESCOPE_THREADS (default: all cores)
+//   kernel_benchmark [--benchmark_filter=...]        environment: DECODESCOPE_THREADS (default: all cores),
+//                                                   DECODESCOPE_PRODUCTS=own|openblas (default: as the program)
 #include <benchmark/benchmark.h>
 #include <cblas.h>
 
@@ -72,6 +73,9 @@ struct Machine {
     Machine(const ProgramBuilder& builder, int rows, int logits_rows) {
         CpuBackendOptions options;
         options.threads = thread_count();
+        if (const char* who = std::getenv("DECODESCOPE_PRODUCTS"))
+            options.batched_products =
+                std::string_view(who) == "own" ? BatchedProducts::Own : BatchedProducts::OpenBlas;
         backend = std::move(make_cpu_backend(options).value());
         auto weights = backend->load_weights(builder.table, builder.program, WeightType::AsInFile, {}, {});
         CompileOptions compile;
