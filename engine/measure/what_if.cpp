@@ -1,0 +1,134 @@
+#include "engine/measure/what_if.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "engine/cache/cache_strategy.h"
+#include "engine/cache/kv_storage.h"
+#include "engine/support/numbers.h"
+
+namespace decodescope {
+namespace {
+
+constexpr std::int64_t kArticleTokens = 512;
+
+// Of a strategy that bounds what it keeps: wide enough to be of use at thousands of tokens.
+constexpr std::int64_t kWindow = 1024;
+
+KvShape storage_shape(const KvModelShape& shape, const KvFormat& format) {
+    KvShape storage;
+    storage.layers = static_cast<int>(shape.layers);
+    storage.kv_heads = static_cast<int>(shape.kv_heads);
+    storage.head_dim = static_cast<int>(shape.head_dim);
+    storage.format = format;
+    return storage;
+}
+
+// Bytes that are live while storage is exchanged: all new blocks, and the old one of the block that comes last.
+Result<std::int64_t> exchange_peak(const KvShape& storage, const CacheSlots& slots) {
+    auto bytes = storage.total_bytes(slots.capacity);
+    if (!bytes.ok() || slots.capacity_before == slots.capacity) return bytes;
+    KvShape block = storage;
+    if (!slots.one_slab) block.layers = 1;
+    const auto old = block.total_bytes(slots.capacity_before);
+    if (!old.ok()) return old;
+    return *bytes + *old;
+}
+
+}  // namespace
+
+KvModelShape kv_model_shape(const ModelConfig& config) {
+    return {config.name, config.layers, config.heads, config.kv_heads, config.head_dim, config.context, 0};
+}
+
+const std::vector<KvModelShape>& known_models() {
+    static const std::vector<KvModelShape> models = {
+        {"GPT-2 124M", 12, 12, 12, 64, 1024},        {"GPT-2 medium 355M", 24, 16, 16, 64, 1024},
+        {"GPT-2 large 774M", 36, 20, 20, 64, 1024},  {"GPT-2 XL 1.5B", 48, 25, 25, 64, 1024},
+        {"LLaMA-7B", 32, 32, 32, 128, 2048},         {"Llama-2-70B", 80, 64, 8, 128, 4096},
+        {"Llama-3-8B", 32, 32, 8, 128, 8192},        {"Mistral-7B", 32, 32, 8, 128, 32768, 4096},
+        {"TinyLlama-1.1B", 22, 32, 4, 64, 2048},     {"Llama-3.2-1B", 16, 32, 8, 64, 131072},
+    };
+    return models;
+}
+
+KvModelShape article_example() { return {"article's example", 32, 16, 16, 64, kArticleTokens}; }
+
+std::string article_example_words() {
+    const KvModelShape shape = article_example();
+    const std::int64_t per_layer =
+        storage_shape(shape, {ElementType::F16, ElementType::F16}).entry_bytes() * kArticleTokens;
+    return fmt::format(
+        "{} tokens in f16 take 2 · H_kv · d · 2 B · {} = 2 · {} · {} · 2 · {} = {} B ({} MiB) per layer and {} B ({} "
+        "MiB) in {} layers. The article prints about 1.05 MB and 33.6 MB, which is half: only one of K and V was "
+        "counted.",
+        kArticleTokens, kArticleTokens, shape.kv_heads, shape.head_dim, kArticleTokens, format_grouped(per_layer),
+        per_layer >> 20, format_grouped(per_layer * shape.layers), per_layer * shape.layers >> 20, shape.layers);
+}
+
+Result<CacheSlots> cache_slots(const CacheSpec& cache, std::int64_t tokens) {
+    if (tokens < 1)
+        return make_error(ErrorKind::Argument, fmt::format("A cache for {} tokens was asked for.", tokens),
+                          "Choose at least 1.");
+    CacheSlots slots;
+    slots.tokens = tokens;
+    const StrategyDescriptor* descriptor = find_strategy(cache.id);
+    if (descriptor != nullptr && !descriptor->has_cache) return slots;
+    RunLimits limits;
+    limits.context = std::max(tokens, kMostParameterTokens);
+    limits.expected_tokens = tokens;
+    auto strategy = make_strategy(cache, limits);
+    if (!strategy.ok()) return strategy.error();
+    slots.capacity_before = slots.capacity = (*strategy)->capacity();
+    slots.one_slab = (*strategy)->one_slab();
+    for (const std::int64_t count : {tokens - 1, std::int64_t{1}}) {
+        if (count == 0) continue;
+        const auto plan = (*strategy)->plan(count);
+        if (!plan.ok()) return plan.error();
+        slots.capacity_before = std::exchange(slots.capacity, plan->capacity_after);
+        slots.stored = plan->stored_after;
+        (*strategy)->commit(*plan);
+    }
+    return slots;
+}
+
+Result<CacheNeed> cache_need(const KvModelShape& shape, const CacheSlots& slots, const KvFormat& format) {
+    const KvShape storage = storage_shape(shape, format);
+    const auto reserved = storage.total_bytes(slots.capacity);
+    if (!reserved.ok()) return reserved.error();
+    const auto peak = exchange_peak(storage, slots);
+    if (!peak.ok()) return peak.error();
+    CacheNeed need;
+    need.tokens = slots.tokens;
+    need.stored = slots.stored;
+    need.used_bytes = slots.stored * storage.entry_bytes() * shape.layers;
+    need.reserved_bytes = *reserved;
+    need.peak_bytes = *peak;
+    return need;
+}
+
+const std::vector<std::int64_t>& what_if_lengths() {
+    static const std::vector<std::int64_t> lengths = {1 << 10, 1 << 12, 1 << 14, 1 << 16, 1 << 18, 1 << 20};
+    return lengths;
+}
+
+std::vector<CacheSpec> what_if_caches(const CacheSpec& chosen) {
+    std::vector<CacheSpec> caches;
+    for (const StrategyDescriptor& descriptor : strategy_catalogue()) {
+        if (!descriptor.has_cache) continue;
+        CacheSpec spec;
+        spec.id = descriptor.id;
+        for (const ParameterDescriptor& parameter : descriptor.parameters) {
+            const bool bound = parameter.name == "window" || parameter.name == "budget";
+            spec.parameters[parameter.name] =
+                bound ? std::max(parameter.default_value, kWindow) : parameter.default_value;
+        }
+        if (descriptor.id == chosen.id && descriptor.lossy) spec = chosen;
+        caches.push_back(std::move(spec));
+    }
+    return caches;
+}
+
+}  // namespace decodescope

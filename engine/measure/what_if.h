@@ -1,0 +1,58 @@
+// What a cache would take, before anything is allocated: any shape, strategy, format and length.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "engine/cache/kv_format.h"
+#include "engine/cache/strategy_descriptor.h"
+#include "engine/model/model_config.h"
+#include "kernels/api/status.h"
+
+namespace decodescope {
+
+// What the bytes of a cache depend on.
+struct KvModelShape {
+    std::string name;
+    std::int64_t layers = 0, heads = 0, kv_heads = 0, head_dim = 0;
+    std::int64_t context = 0;  // tokens it was trained for
+    std::int64_t window = 0;   // of its sliding attention; 0: none
+};
+
+KvModelShape kv_model_shape(const ModelConfig& config);
+// Shapes as their authors published them (config.json of each).
+const std::vector<KvModelShape>& known_models();
+// The example of an article on KV caches: 32 layers, 16 heads of 64, 512 tokens in f16, "about 1.05 MB per layer, 33.6
+// MB". See article_example_words.
+KvModelShape article_example();
+// Both right figures, and why the printed ones are half of them.
+std::string article_example_words();
+
+struct CacheNeed {
+    std::int64_t tokens = 0;          // of the sequence
+    std::int64_t stored = 0;          // of those, kept
+    std::int64_t used_bytes = 0;      // K and V of what is kept, all layers, scales included
+    std::int64_t reserved_bytes = 0;  // as it would be allocated
+    std::int64_t peak_bytes = 0;      // while the last token comes: old and new together where storage is exchanged
+};
+
+// Rows of one sequence that a strategy would keep and reserve, whatever they hold.
+struct CacheSlots {
+    std::int64_t tokens = 0, stored = 0;
+    std::int64_t capacity_before = 0, capacity = 0;  // before the last token and with it
+    bool one_slab = false;
+};
+
+// The strategy itself tells, so that the figure is the one of a run; a million tokens take it some 50 ms. Argument error
+// for tokens < 1 and for what the strategy refuses.
+Result<CacheSlots> cache_slots(const CacheSpec& cache, std::int64_t tokens);
+// Memory error beyond 64 bits.
+Result<CacheNeed> cache_need(const KvModelShape& shape, const CacheSlots& slots, const KvFormat& format);
+
+// The columns of the table: 1k to 1M tokens, k = 1024.
+const std::vector<std::int64_t>& what_if_lengths();
+// The rows: every strategy that keeps something, with parameters that fit those lengths; `chosen` stands in for its own.
+std::vector<CacheSpec> what_if_caches(const CacheSpec& chosen);
+
+}  // namespace decodescope
