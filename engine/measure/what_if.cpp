@@ -7,12 +7,9 @@
 
 #include "engine/cache/cache_strategy.h"
 #include "engine/cache/kv_storage.h"
-#include "engine/support/numbers.h"
 
 namespace decodescope {
 namespace {
-
-constexpr std::int64_t kArticleTokens = 512;
 
 // Of a strategy that bounds what it keeps: wide enough to be of use at thousands of tokens.
 constexpr std::int64_t kWindow = 1024;
@@ -43,7 +40,7 @@ KvModelShape kv_model_shape(const ModelConfig& config) {
     return {config.name, config.layers, config.heads, config.kv_heads, config.head_dim, config.context, 0};
 }
 
-const std::vector<KvModelShape>& known_models() {
+const std::vector<KvModelShape>& published_shapes() {
     static const std::vector<KvModelShape> models = {
         {"GPT-2 124M", 12, 12, 12, 64, 1024},        {"GPT-2 medium 355M", 24, 16, 16, 64, 1024},
         {"GPT-2 large 774M", 36, 20, 20, 64, 1024},  {"GPT-2 XL 1.5B", 48, 25, 25, 64, 1024},
@@ -54,19 +51,7 @@ const std::vector<KvModelShape>& known_models() {
     return models;
 }
 
-KvModelShape article_example() { return {"article's example", 32, 16, 16, 64, kArticleTokens}; }
-
-std::string article_example_words() {
-    const KvModelShape shape = article_example();
-    const std::int64_t per_layer =
-        storage_shape(shape, {ElementType::F16, ElementType::F16}).entry_bytes() * kArticleTokens;
-    return fmt::format(
-        "{} tokens in f16 take 2 · H_kv · d · 2 B · {} = 2 · {} · {} · 2 · {} = {} B ({} MiB) per layer and {} B ({} "
-        "MiB) in {} layers. The article prints about 1.05 MB and 33.6 MB, which is half: only one of K and V was "
-        "counted.",
-        kArticleTokens, kArticleTokens, shape.kv_heads, shape.head_dim, kArticleTokens, format_grouped(per_layer),
-        per_layer >> 20, format_grouped(per_layer * shape.layers), per_layer * shape.layers >> 20, shape.layers);
-}
+KvModelShape article_example() { return {"32 layers, 16 heads of 64", 32, 16, 16, 64, 512}; }
 
 Result<CacheSlots> cache_slots(const CacheSpec& cache, std::int64_t tokens) {
     if (tokens < 1)
@@ -112,6 +97,12 @@ Result<CacheNeed> cache_need(const KvModelShape& shape, const CacheSlots& slots,
 const std::vector<std::int64_t>& what_if_lengths() {
     static const std::vector<std::int64_t> lengths = {1 << 10, 1 << 12, 1 << 14, 1 << 16, 1 << 18, 1 << 20};
     return lengths;
+}
+
+std::vector<KvFormat> what_if_formats() {
+    std::vector<KvFormat> formats;
+    for (const ElementType type : kKvElementTypes) formats.push_back({type, type});
+    return formats;
 }
 
 std::vector<CacheSpec> what_if_caches(const CacheSpec& chosen) {

@@ -22,12 +22,10 @@ struct KvModelShape {
 
 KvModelShape kv_model_shape(const ModelConfig& config);
 // Shapes as their authors published them (config.json of each).
-const std::vector<KvModelShape>& known_models();
-// The example of an article on KV caches: 32 layers, 16 heads of 64, 512 tokens in f16, "about 1.05 MB per layer, 33.6
-// MB". See article_example_words.
+const std::vector<KvModelShape>& published_shapes();
+// The example of an article on KV caches, which prints "about 1.05 MB per layer, 33.6 MB in fp16" for it: half of what
+// cache_need gives, because only one of K and V was counted. `context` is the length of the example.
 KvModelShape article_example();
-// Both right figures, and why the printed ones are half of them.
-std::string article_example_words();
 
 struct CacheNeed {
     std::int64_t tokens = 0;          // of the sequence
@@ -44,15 +42,18 @@ struct CacheSlots {
     bool one_slab = false;
 };
 
-// The strategy itself tells, so that the figure is the one of a run; a million tokens take it some 50 ms. Argument error
-// for tokens < 1 and for what the strategy refuses.
+// The strategy itself tells, so that the figure is the one of a run; a million tokens take it some 50 ms. Argument
+// error for tokens < 1 and for what the strategy refuses.
 Result<CacheSlots> cache_slots(const CacheSpec& cache, std::int64_t tokens);
 // Memory error beyond 64 bits.
 Result<CacheNeed> cache_need(const KvModelShape& shape, const CacheSlots& slots, const KvFormat& format);
 
 // The columns of the table: 1k to 1M tokens, k = 1024.
 const std::vector<std::int64_t>& what_if_lengths();
-// The rows: every strategy that keeps something, with parameters that fit those lengths; `chosen` stands in for its own.
+// K and V in every type that is offered.
+std::vector<KvFormat> what_if_formats();
+// The rows: every strategy that keeps something, with parameters that fit those lengths; of `chosen`, where rows leave,
+// its own parameters.
 std::vector<CacheSpec> what_if_caches(const CacheSpec& chosen);
 
 }  // namespace decodescope

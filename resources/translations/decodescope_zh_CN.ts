@@ -44,42 +44,42 @@
         <translation>显示全部 (0)</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attention/attention_panel.cpp" line="108"/>
+        <location filename="../../ui/panels/attention/attention_panel.cpp" line="107"/>
         <source>Attention of layer %1, mean over heads</source>
         <translation>第 %1 层的注意力，各头平均</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attention/attention_panel.cpp" line="109"/>
+        <location filename="../../ui/panels/attention/attention_panel.cpp" line="108"/>
         <source>Attention of layer %1, head %2</source>
         <translation>第 %1 层第 %2 头的注意力</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attention/attention_panel.cpp" line="116"/>
+        <location filename="../../ui/panels/attention/attention_panel.cpp" line="115"/>
         <source>Attention of all heads</source>
         <translation>所有头的注意力</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attention/attention_panel.cpp" line="168"/>
+        <location filename="../../ui/panels/attention/attention_panel.cpp" line="153"/>
         <source>finds the earlier mention (induction, from the model card)</source>
         <translation>找到之前的出现（归纳头，据模型卡）</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attention/attention_panel.cpp" line="169"/>
+        <location filename="../../ui/panels/attention/attention_panel.cpp" line="154"/>
         <source>reads the token before (from the model card)</source>
         <translation>读取前一个词元（据模型卡）</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attention/attention_panel.cpp" line="170"/>
+        <location filename="../../ui/panels/attention/attention_panel.cpp" line="155"/>
         <source>rests on the first token (from the model card)</source>
         <translation>停在第一个词元上（据模型卡）</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attention/attention_panel.cpp" line="171"/>
+        <location filename="../../ui/panels/attention/attention_panel.cpp" line="156"/>
         <source>no single role on the model card</source>
         <translation>模型卡上没有单一角色</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attention/attention_panel.cpp" line="178"/>
+        <location filename="../../ui/panels/attention/attention_panel.cpp" line="163"/>
         <source>L%1: mean over its heads</source>
         <translation>L%1：各头平均</translation>
     </message>
@@ -641,42 +641,42 @@
 <context>
     <name>HappenedPanel</name>
     <message>
-        <location filename="../../ui/panels/happened/happened_panel.cpp" line="44"/>
+        <location filename="../../ui/panels/happened/happened_panel.cpp" line="42"/>
         <source>slow motion</source>
         <translation>慢动作</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/happened/happened_panel.cpp" line="45"/>
+        <location filename="../../ui/panels/happened/happened_panel.cpp" line="43"/>
         <source>Replay this step stage by stage</source>
         <translation>逐阶段回放这一步</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/happened/happened_panel.cpp" line="69"/>
+        <location filename="../../ui/panels/happened/happened_panel.cpp" line="67"/>
         <source>What a step reads, writes and saves is told here. Press Space to play, or the right arrow key for one step.</source>
         <translation>这里说明每一步读了什么、写了什么、省了什么。按空格播放，按右方向键走一步。</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/happened/happened_panel.cpp" line="77"/>
+        <location filename="../../ui/panels/happened/happened_panel.cpp" line="75"/>
         <source>Stages of the step: choose one, or watch them in slow motion.</source>
         <translation>这一步的各阶段：点选一个，或用慢动作观看。</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/happened/happened_panel.cpp" line="78"/>
+        <location filename="../../ui/panels/happened/happened_panel.cpp" line="76"/>
         <source>Probabilities were not recorded for this step.</source>
         <translation>这一步没有记录概率。</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/happened/happened_panel.cpp" line="87"/>
+        <location filename="../../ui/panels/happened/happened_panel.cpp" line="85"/>
         <source>Probabilities of the next token</source>
         <translation>下一个词元的概率</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/happened/happened_panel.cpp" line="179"/>
+        <location filename="../../ui/panels/happened/happened_panel.cpp" line="177"/>
         <source>%1: not part of this step.</source>
         <translation>%1：不在这一步中。</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/happened/happened_panel.cpp" line="33"/>
+        <location filename="../../ui/panels/happened/happened_panel.cpp" line="32"/>
         <source>The step in words</source>
         <translation>用文字说明这一步</translation>
     </message>
@@ -800,87 +800,107 @@
 <context>
     <name>MemoryPanel</name>
     <message>
-        <location filename="../../ui/panels/memory/memory_panel.cpp" line="31"/>
+        <location filename="../../ui/panels/memory/memory_panel.cpp" line="34"/>
         <source>Bytes by purpose over the run</source>
         <translation>运行中各用途的字节数</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/memory/memory_panel.cpp" line="37"/>
+        <location filename="../../ui/panels/memory/memory_panel.cpp" line="39"/>
         <source>Formula and counted bytes</source>
         <translation>公式与实测字节数</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/memory/memory_panel.cpp" line="50"/>
+        <location filename="../../ui/panels/memory/memory_panel.cpp" line="57"/>
         <source>as the allocator counted it</source>
         <translation>按分配器的计数</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/memory/memory_panel.cpp" line="76"/>
+        <location filename="../../ui/panels/memory/memory_panel.cpp" line="57"/>
+        <source>what a cache would take</source>
+        <translation>缓存需要多少内存</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/memory/memory_panel.cpp" line="87"/>
         <source>Memory over the run</source>
         <translation>运行中的内存</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/memory/memory_panel.cpp" line="105"/>
+        <location filename="../../ui/panels/memory/memory_panel.cpp" line="97"/>
+        <source>What a cache would take</source>
+        <translation>缓存需要多少内存</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/memory/memory_panel.cpp" line="121"/>
         <source>everything</source>
         <translation>全部</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/memory/memory_panel.cpp" line="105"/>
+        <location filename="../../ui/panels/memory/memory_panel.cpp" line="121"/>
         <source>Weights, activations and cache, stacked</source>
         <translation>权重、激活和缓存，堆叠显示</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/memory/memory_panel.cpp" line="106"/>
+        <location filename="../../ui/panels/memory/memory_panel.cpp" line="122"/>
         <source>cache only</source>
         <translation>仅缓存</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/memory/memory_panel.cpp" line="106"/>
+        <location filename="../../ui/panels/memory/memory_panel.cpp" line="122"/>
         <source>The cache alone, so that a small one can be seen</source>
         <translation>只看缓存，小缓存也能看清</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/memory/memory_panel.cpp" line="117"/>
+        <location filename="../../ui/panels/memory/memory_panel.cpp" line="123"/>
+        <source>what if</source>
+        <translation>假如</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/memory/memory_panel.cpp" line="123"/>
+        <source>The cache of this and of known models at 1k to 1M tokens</source>
+        <translation>此模型与知名模型在 1k 到 1M 个词元时的缓存</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/memory/memory_panel.cpp" line="135"/>
         <source>tokens in the sequence</source>
         <translation>序列中的词元数</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/memory/memory_panel.cpp" line="119"/>
+        <location filename="../../ui/panels/memory/memory_panel.cpp" line="137"/>
         <source>Step or play: memory by purpose appears here.</source>
         <translation>步进或播放：这里显示各用途的内存。</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/memory/memory_panel.cpp" line="139"/>
+        <location filename="../../ui/panels/memory/memory_panel.cpp" line="157"/>
         <source>weights</source>
         <translation>权重</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/memory/memory_panel.cpp" line="140"/>
+        <location filename="../../ui/panels/memory/memory_panel.cpp" line="158"/>
         <source>activations</source>
         <translation>激活</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/memory/memory_panel.cpp" line="142"/>
+        <location filename="../../ui/panels/memory/memory_panel.cpp" line="160"/>
         <source>KV used</source>
         <translation>KV 已用</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/memory/memory_panel.cpp" line="143"/>
+        <location filename="../../ui/panels/memory/memory_panel.cpp" line="161"/>
         <source>KV empty</source>
         <translation>KV 空闲</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/memory/memory_panel.cpp" line="155"/>
+        <location filename="../../ui/panels/memory/memory_panel.cpp" line="173"/>
         <source>%1 tokens: KV used %2 of %3</source>
         <translation>%1 个词元：KV 已用 %2 / %3</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/memory/memory_panel.cpp" line="163"/>
+        <location filename="../../ui/panels/memory/memory_panel.cpp" line="181"/>
         <source>The formula with its numbers appears with the first step: press Space.</source>
         <translation>第一步之后这里显示公式和数字：按空格。</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/memory/memory_panel.cpp" line="118"/>
+        <location filename="../../ui/panels/memory/memory_panel.cpp" line="136"/>
         <source>Without a cache there is nothing to draw here.</source>
         <translation>没有缓存，这里无可绘制。</translation>
     </message>
@@ -1064,32 +1084,32 @@
 <context>
     <name>SweepChart</name>
     <message>
-        <location filename="../../ui/widgets/sweep_chart.cpp" line="40"/>
+        <location filename="../../ui/widgets/sweep_chart.cpp" line="35"/>
         <source>ms per token</source>
         <translation>毫秒 / 词元</translation>
     </message>
     <message>
-        <location filename="../../ui/widgets/sweep_chart.cpp" line="81"/>
+        <location filename="../../ui/widgets/sweep_chart.cpp" line="73"/>
         <source>tokens; marks: median, bars: range</source>
         <translation>词元数；点：中位数，竖线：范围</translation>
     </message>
     <message>
-        <location filename="../../ui/widgets/sweep_chart.cpp" line="83"/>
+        <location filename="../../ui/widgets/sweep_chart.cpp" line="75"/>
         <source>Choose lengths and caches, then press Start: each length is measured several times, lanes in turn.</source>
         <translation>选择长度和缓存，然后按“开始”：每个长度轮流测量多次。</translation>
     </message>
     <message>
-        <location filename="../../ui/widgets/sweep_chart.cpp" line="92"/>
+        <location filename="../../ui/widgets/sweep_chart.cpp" line="84"/>
         <source>%1: time grows as length^%2 (residual %3) [derived]</source>
         <translation>%1：时间按 长度^%2 增长（残差 %3）[推算]</translation>
     </message>
     <message>
-        <location filename="../../ui/widgets/sweep_chart.cpp" line="80"/>
+        <location filename="../../ui/widgets/sweep_chart.cpp" line="72"/>
         <source>tokens; marks: median, bars: range, lines: fitted</source>
         <translation>词元数；点：中位数，竖线：范围，线：拟合</translation>
     </message>
     <message>
-        <location filename="../../ui/widgets/sweep_chart.cpp" line="40"/>
+        <location filename="../../ui/widgets/sweep_chart.cpp" line="35"/>
         <source>ms per token, median of %1</source>
         <translation>毫秒 / 词元，%1 次的中位数</translation>
     </message>
@@ -1150,93 +1170,93 @@
 <context>
     <name>TimingPanel</name>
     <message>
-        <location filename="../../ui/panels/timing/timing_panel.cpp" line="41"/>
+        <location filename="../../ui/panels/timing/timing_panel.cpp" line="42"/>
         <source>measured at chosen lengths</source>
         <translation>在选定长度上测量</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/timing/timing_panel.cpp" line="67"/>
-        <location filename="../../ui/panels/timing/timing_panel.cpp" line="83"/>
+        <location filename="../../ui/panels/timing/timing_panel.cpp" line="64"/>
+        <location filename="../../ui/panels/timing/timing_panel.cpp" line="80"/>
         <source>Time per token against length</source>
         <translation>每词元时间与长度</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/timing/timing_panel.cpp" line="69"/>
+        <location filename="../../ui/panels/timing/timing_panel.cpp" line="66"/>
         <source>Time since the first step against length</source>
         <translation>累计时间与长度</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/timing/timing_panel.cpp" line="113"/>
+        <location filename="../../ui/panels/timing/timing_panel.cpp" line="109"/>
         <source>per token</source>
         <translation>每词元</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/timing/timing_panel.cpp" line="113"/>
+        <location filename="../../ui/panels/timing/timing_panel.cpp" line="109"/>
         <source>Time of each pass</source>
         <translation>每一遍的时间</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/timing/timing_panel.cpp" line="114"/>
+        <location filename="../../ui/panels/timing/timing_panel.cpp" line="110"/>
         <source>cumulated</source>
         <translation>累计</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/timing/timing_panel.cpp" line="115"/>
+        <location filename="../../ui/panels/timing/timing_panel.cpp" line="111"/>
         <source>Time since the first step: here recompute turns quadratic and worse</source>
         <translation>自第一步起的总时间：重算在这里变成平方级甚至更糟</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/timing/timing_panel.cpp" line="116"/>
+        <location filename="../../ui/panels/timing/timing_panel.cpp" line="112"/>
         <source>log</source>
         <translation>对数</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/timing/timing_panel.cpp" line="116"/>
+        <location filename="../../ui/panels/timing/timing_panel.cpp" line="112"/>
         <source>Logarithmic axes: a power of the length is a straight line</source>
         <translation>对数坐标：长度的幂是一条直线</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/timing/timing_panel.cpp" line="117"/>
+        <location filename="../../ui/panels/timing/timing_panel.cpp" line="113"/>
         <source>Sweep…</source>
         <translation>扫描…</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/timing/timing_panel.cpp" line="117"/>
+        <location filename="../../ui/panels/timing/timing_panel.cpp" line="113"/>
         <source>Measure chosen lengths and caches with repeats</source>
         <translation>对选定的长度和缓存重复测量</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/timing/timing_panel.cpp" line="118"/>
+        <location filename="../../ui/panels/timing/timing_panel.cpp" line="114"/>
         <source>Export</source>
         <translation>导出</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/timing/timing_panel.cpp" line="118"/>
+        <location filename="../../ui/panels/timing/timing_panel.cpp" line="114"/>
         <source>Save this chart or its data</source>
         <translation>保存此图或其数据</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/timing/timing_panel.cpp" line="170"/>
+        <location filename="../../ui/panels/timing/timing_panel.cpp" line="166"/>
         <source>%1 tokens: %2 %3</source>
         <translation>%1 个词元：%2 %3</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/timing/timing_panel.cpp" line="174"/>
+        <location filename="../../ui/panels/timing/timing_panel.cpp" line="170"/>
         <source>%1 tokens: recompute %2</source>
         <translation>%1 个词元：重算 %2</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/timing/timing_panel.cpp" line="42"/>
+        <location filename="../../ui/panels/timing/timing_panel.cpp" line="43"/>
         <source>since the first step</source>
         <translation>自第一步起</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/timing/timing_panel.cpp" line="42"/>
+        <location filename="../../ui/panels/timing/timing_panel.cpp" line="43"/>
         <source>live, both lanes</source>
         <translation>实时，两路</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/timing/timing_panel.cpp" line="89"/>
+        <location filename="../../ui/panels/timing/timing_panel.cpp" line="85"/>
         <source>Speed-up and same answer, in words</source>
         <translation>加速比与答案是否相同，用文字说明</translation>
     </message>
@@ -1345,6 +1365,44 @@
         <location filename="../../ui/viewmodels/token_text.cpp" line="57"/>
         <source>a line break</source>
         <translation>换行</translation>
+    </message>
+</context>
+<context>
+    <name>WhatIfModel</name>
+    <message>
+        <location filename="../../ui/viewmodels/what_if_model.cpp" line="28"/>
+        <source>%1 reserved for %2 of %3 tokens [derived]</source>
+        <translation>为 %3 个词元中的 %2 个预留 %1 [推导]</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/what_if_model.cpp" line="33"/>
+        <source>%1 while a token is added: old and new storage together</source>
+        <translation>添加一个词元时 %1：新旧存储同时存在</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/what_if_model.cpp" line="37"/>
+        <source>beyond the %1 tokens that this model was trained for</source>
+        <translation>超出此模型训练时的 %1 个词元</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/what_if_model.cpp" line="38"/>
+        <source>more than this machine has</source>
+        <translation>超出这台机器的内存</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/what_if_model.cpp" line="71"/>
+        <source>An article prints about 1.05 MB per layer and 33.6 MB for %1 tokens of this shape in f16. It is twice that, %2 per layer and %3 in all [derived]: only one of K and V was counted.</source>
+        <translation>有文章称此形状在 f16 下 %1 个词元每层约 1.05 MB、共 33.6 MB。实际是其两倍：每层 %2，共 %3 [推导]；文章只计入了 K 和 V 之一。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/what_if_model.cpp" line="77"/>
+        <source>Bytes reserved for as many tokens [derived]. Shaded: more than the %1 that this machine has free [measured].</source>
+        <translation>为相应词元数预留的字节 [推导]。阴影：超出这台机器可用的 %1 [实测]。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/what_if_model.cpp" line="82"/>
+        <source>Its attention reads %1 tokens back: ring:window=%1 keeps all that it needs.</source>
+        <translation>它的注意力只回看 %1 个词元：ring:window=%1 已保留所需的一切。</translation>
     </message>
 </context>
 <context>
@@ -1831,12 +1889,12 @@
 <context>
     <name>decodescope::OverviewView</name>
     <message>
-        <location filename="../../ui/panels/attention/overview_view.cpp" line="29"/>
+        <location filename="../../ui/panels/attention/overview_view.cpp" line="34"/>
         <source>Attention of all heads: layers down, heads to the right</source>
         <translation>所有头的注意力：纵向为层，横向为头</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attention/overview_view.cpp" line="30"/>
+        <location filename="../../ui/panels/attention/overview_view.cpp" line="35"/>
         <source>Arrow keys choose a head</source>
         <translation>方向键选择头</translation>
     </message>
@@ -2514,7 +2572,7 @@
     </message>
     <message>
         <location filename="../../ui/main_window/transport_bar.cpp" line="135"/>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="249"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="246"/>
         <source>▶ Play</source>
         <translation>▶ 播放</translation>
     </message>
@@ -2614,9 +2672,42 @@
         <translation>自己的文字…</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="249"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="246"/>
         <source>❚❚ Pause</source>
         <translation>❚❚ 暂停</translation>
+    </message>
+</context>
+<context>
+    <name>decodescope::WhatIfPage</name>
+    <message>
+        <location filename="../../ui/panels/memory/what_if_page.cpp" line="36"/>
+        <source>Shape</source>
+        <translation>形状</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/memory/what_if_page.cpp" line="36"/>
+        <source>Model whose cache is computed</source>
+        <translation>计算其缓存的模型</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/memory/what_if_page.cpp" line="37"/>
+        <source>K and V</source>
+        <translation>K 与 V</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/memory/what_if_page.cpp" line="37"/>
+        <source>Format of K and V</source>
+        <translation>K 与 V 的格式</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/memory/what_if_page.cpp" line="42"/>
+        <source>Bytes of the cache: strategies down, tokens to the right</source>
+        <translation>缓存字节数：策略向下，词元数向右</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/memory/what_if_page.cpp" line="119"/>
+        <source>Asking every strategy what it would keep …</source>
+        <translation>正在询问每种策略会保留什么…</translation>
     </message>
 </context>
 <context>

@@ -3,6 +3,8 @@
 #include <QComboBox>
 #include <QLabel>
 #include <QPushButton>
+#include <QTableWidget>
+#include <QToolButton>
 #include <QRandomGenerator>
 #include <QSpinBox>
 
@@ -180,6 +182,32 @@ private Q_SLOTS:
         QCOMPARE(f.window()->host()->presented(), before);
         QVERIFY(f.wait([&] { return f.window()->host()->presented() > before; }));
         QVERIFY(f.window()->host()->presented() - before <= static_cast<qint64>(f.window()->host()->entries().size()));
+    }
+
+    // Every strategy at 1k to 1M tokens, for the loaded model and for published ones.
+    void what_if_fills_its_table() {
+        WindowFixture f;
+        QVERIFY(f.start());
+        const PanelHost::Entry* memory = f.window()->host()->find(QStringLiteral("memory"));
+        for (QToolButton* button : memory->card->findChildren<QToolButton*>())
+            if (button->text() == QLatin1String("what if")) button->click();
+        auto* table = memory->panel->findChild<QTableWidget*>();
+        QVERIFY(f.wait([&] { return table->isVisible() && table->rowCount() > 4; }));
+        QCOMPARE(table->columnCount(), 6);
+        auto* shape = memory->panel->findChildren<QComboBox*>().front();
+        shape->setCurrentText(QStringLiteral("Llama-3-8B"));
+        Q_EMIT shape->activated(shape->currentIndex());
+        const auto cell = [&](const QString& row, int column) {
+            for (int r = 0; r < table->rowCount(); ++r)
+                if (table->verticalHeaderItem(r)->text() == row) return table->item(r, column)->text();
+            return QString();
+        };
+        QCOMPARE(cell(QStringLiteral("preallocated"), 0), QStringLiteral("128 MiB"));
+        QCOMPARE(cell(QStringLiteral("paged"), 5), QStringLiteral("128 GiB"));
+        QCOMPARE(cell(QStringLiteral("ring:window=1024"), 5), QStringLiteral("128 MiB"));
+        bool exported = false;
+        for (const ExportItem& item : f.window()->host()->exports()) exported |= item.id == QLatin1String("what-if");
+        QVERIFY(exported);
     }
 
     void presentation_toggles() {

@@ -76,6 +76,9 @@ QAbstractItemView { background: @CARD; border: 1px solid @LINE; border-radius: @
     selection-color: @ONACCENT; }
 QAbstractItemView:focus { border: 2px solid @FOCUS; }
 QHeaderView::section { background: @BACKGROUND; color: @QUIET; border: none; border-bottom: 1px solid @LINE; padding: 4px @GRID; }
+QTableView[dense="true"], QTableView[dense="true"] QHeaderView { border: none; border-radius: 0; }
+QTableView[dense="true"] QHeaderView::section { padding: 0 @GRID; }
+QTableCornerButton::section { background: @BACKGROUND; border: none; border-bottom: 1px solid @LINE; }
 QSlider { background: transparent; min-height: @DOUBLE; border: 2px solid transparent; border-radius: 4px; }
 QSlider:focus { border-color: @FOCUS; }
 QSlider::groove:horizontal { height: 4px; border-radius: 2px; background: @LINE; }

@@ -4,10 +4,12 @@
 #include <QCoreApplication>
 #include <QHBoxLayout>
 #include <QScrollArea>
+#include <QStackedLayout>
 #include <QToolButton>
 #include <QVBoxLayout>
 #include <cmath>
 
+#include "ui/panels/memory/what_if_page.h"
 #include "ui/viewmodels/format.h"
 #include "ui/viewmodels/memory_model.h"
 #include "ui/viewmodels/memory_text.h"
@@ -24,10 +26,11 @@ class MemoryPanel : public Panel {
     Q_DECLARE_TR_FUNCTIONS(MemoryPanel)
 public:
     MemoryPanel(const PanelContext& context, QWidget* parent) : Panel(context, parent) {
-        auto* layout = new QHBoxLayout(this);
+        auto* over_run = new QWidget(this);
+        auto* layout = new QHBoxLayout(over_run);
         layout->setContentsMargins(0, 0, 0, 0);
         layout->setSpacing(16);
-        chart_ = new ChartView(this);
+        chart_ = new ChartView(over_run);
         chart_->setAccessibleName(tr("Bytes by purpose over the run"));
         words_ = new WordsLabel;
         words_->setProperty("small", true);
@@ -42,16 +45,25 @@ public:
         scroll->setFocusPolicy(Qt::TabFocus);
         layout->addWidget(chart_, 4);
         layout->addWidget(scroll, 5);  // a formula with its numbers on one line
+        what_if_ = new WhatIfPage(this);
+        pages_ = new QStackedLayout(this);
+        pages_->addWidget(over_run);
+        pages_->addWidget(what_if_);
         tools_ = make_tools();
         chart_->set_readout([this](double x) { return readout(x); });
     }
 
-    QString subtitle() const override { return tr("as the allocator counted it"); }
+    QString subtitle() const override {
+        return what_if_button_->isChecked() ? tr("what a cache would take") : tr("as the allocator counted it");
+    }
     QWidget* header_tools() override { return tools_; }
 
     void present(const PanelContext& context, unsigned changes) override {
         context_ = context;
         model_.update(context.recording.get());
+        what_if_->present(context, changes);
+        pages_->setCurrentWidget(what_if_button_->isChecked() ? static_cast<QWidget*>(what_if_) : pages_->widget(0));
+        if (what_if_button_->isChecked()) return;
         if (changes & NewRecording) chosen_ = false;
         if (!chosen_) {
             const double share = model_.cache_share();
@@ -80,7 +92,13 @@ public:
         };
         item.csv = [this] { return to_csv(model_.table(), context_.recording->facts()); };
         item.json = [this] { return to_json(model_.table(), context_.recording->facts()); };
-        return {item};
+        if (!what_if_->ready()) return {item};
+        ExportItem what_if;
+        what_if.id = QStringLiteral("what-if");
+        what_if.title = tr("What a cache would take");
+        what_if.csv = [this] { return to_csv(what_if_->table(), context_.recording->facts()); };
+        what_if.json = [this] { return to_json(what_if_->table(), context_.recording->facts()); };
+        return {item, what_if};
     }
 
 private:
@@ -103,10 +121,12 @@ private:
         };
         everything_ = make(tr("everything"), tr("Weights, activations and cache, stacked"));
         cache_only_ = make(tr("cache only"), tr("The cache alone, so that a small one can be seen"));
+        what_if_button_ = make(tr("what if"), tr("The cache of this and of known models at 1k to 1M tokens"));
         everything_->setChecked(true);
         connect(group, &QButtonGroup::idClicked, this, [this] {
             chosen_ = true;
             present(context_, StateChanged);
+            Q_EMIT header_changed();
         });
         return tools;
     }
@@ -170,7 +190,9 @@ private:
     ChartView* chart_ = nullptr;
     WordsLabel* words_ = nullptr;
     QWidget* tools_ = nullptr;
-    QToolButton *everything_ = nullptr, *cache_only_ = nullptr;
+    QToolButton *everything_ = nullptr, *cache_only_ = nullptr, *what_if_button_ = nullptr;
+    WhatIfPage* what_if_ = nullptr;
+    QStackedLayout* pages_ = nullptr;
     bool chosen_ = false;
 };
 
