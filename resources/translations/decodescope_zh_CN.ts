@@ -825,82 +825,82 @@
         <translation>运行中的内存</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/memory/memory_panel.cpp" line="97"/>
+        <location filename="../../ui/panels/memory/memory_panel.cpp" line="98"/>
         <source>What a cache would take</source>
         <translation>缓存需要多少内存</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/memory/memory_panel.cpp" line="121"/>
+        <location filename="../../ui/panels/memory/memory_panel.cpp" line="122"/>
         <source>everything</source>
         <translation>全部</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/memory/memory_panel.cpp" line="121"/>
+        <location filename="../../ui/panels/memory/memory_panel.cpp" line="122"/>
         <source>Weights, activations and cache, stacked</source>
         <translation>权重、激活和缓存，堆叠显示</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/memory/memory_panel.cpp" line="122"/>
+        <location filename="../../ui/panels/memory/memory_panel.cpp" line="123"/>
         <source>cache only</source>
         <translation>仅缓存</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/memory/memory_panel.cpp" line="122"/>
+        <location filename="../../ui/panels/memory/memory_panel.cpp" line="123"/>
         <source>The cache alone, so that a small one can be seen</source>
         <translation>只看缓存，小缓存也能看清</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/memory/memory_panel.cpp" line="123"/>
+        <location filename="../../ui/panels/memory/memory_panel.cpp" line="124"/>
         <source>what if</source>
         <translation>假如</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/memory/memory_panel.cpp" line="123"/>
+        <location filename="../../ui/panels/memory/memory_panel.cpp" line="124"/>
         <source>The cache of this and of known models at 1k to 1M tokens</source>
         <translation>此模型与知名模型在 1k 到 1M 个词元时的缓存</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/memory/memory_panel.cpp" line="135"/>
+        <location filename="../../ui/panels/memory/memory_panel.cpp" line="136"/>
         <source>tokens in the sequence</source>
         <translation>序列中的词元数</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/memory/memory_panel.cpp" line="137"/>
+        <location filename="../../ui/panels/memory/memory_panel.cpp" line="138"/>
         <source>Step or play: memory by purpose appears here.</source>
         <translation>步进或播放：这里显示各用途的内存。</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/memory/memory_panel.cpp" line="157"/>
+        <location filename="../../ui/panels/memory/memory_panel.cpp" line="158"/>
         <source>weights</source>
         <translation>权重</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/memory/memory_panel.cpp" line="158"/>
+        <location filename="../../ui/panels/memory/memory_panel.cpp" line="159"/>
         <source>activations</source>
         <translation>激活</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/memory/memory_panel.cpp" line="160"/>
+        <location filename="../../ui/panels/memory/memory_panel.cpp" line="161"/>
         <source>KV used</source>
         <translation>KV 已用</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/memory/memory_panel.cpp" line="161"/>
+        <location filename="../../ui/panels/memory/memory_panel.cpp" line="162"/>
         <source>KV empty</source>
         <translation>KV 空闲</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/memory/memory_panel.cpp" line="173"/>
+        <location filename="../../ui/panels/memory/memory_panel.cpp" line="174"/>
         <source>%1 tokens: KV used %2 of %3</source>
         <translation>%1 个词元：KV 已用 %2 / %3</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/memory/memory_panel.cpp" line="181"/>
+        <location filename="../../ui/panels/memory/memory_panel.cpp" line="182"/>
         <source>The formula with its numbers appears with the first step: press Space.</source>
         <translation>第一步之后这里显示公式和数字：按空格。</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/memory/memory_panel.cpp" line="136"/>
+        <location filename="../../ui/panels/memory/memory_panel.cpp" line="137"/>
         <source>Without a cache there is nothing to draw here.</source>
         <translation>没有缓存，这里无可绘制。</translation>
     </message>
@@ -908,27 +908,32 @@
 <context>
     <name>MemoryText</name>
     <message>
-        <location filename="../../ui/viewmodels/memory_text.cpp" line="37"/>
+        <location filename="../../ui/viewmodels/memory_text.cpp" line="36"/>
+        <source>%1 in %2 pages of %3 tokens, %4 of it empty inside the last page (rows: %5)</source>
+        <translation>%2 页、每页 %3 个词元，共 %1，其中最后一页内空着 %4（%5 行）</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/memory_text.cpp" line="57"/>
         <source>%1 reserved: room for %2 tokens, %3 of them empty so far</source>
         <translation>预留 %1：可容纳 %2 个词元，目前空着 %3 个</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/memory_text.cpp" line="66"/>
+        <location filename="../../ui/viewmodels/memory_text.cpp" line="86"/>
         <source> B [derived]</source>
         <translation> B [推算]</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/memory_text.cpp" line="67"/>
+        <location filename="../../ui/viewmodels/memory_text.cpp" line="87"/>
         <source>counted %1 used [measured]</source>
         <translation>实际计数已用 %1 [实测]</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/memory_text.cpp" line="73"/>
+        <location filename="../../ui/viewmodels/memory_text.cpp" line="95"/>
         <source>This step copied %1 to grow the cache; old and new together took %2 [measured]</source>
         <translation>本步为增长缓存复制了 %1；新旧合计占用 %2 [实测]</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/memory_text.cpp" line="81"/>
+        <location filename="../../ui/viewmodels/memory_text.cpp" line="103"/>
         <source>What this window keeps to draw: %1, not part of the run</source>
         <translation>本窗口为绘图保留：%1，不属于运行本身</translation>
     </message>
@@ -948,22 +953,32 @@
         <translation>；比公式少 %1：直接在文件映射处读取</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/memory_text.cpp" line="70"/>
+        <location filename="../../ui/viewmodels/memory_text.cpp" line="43"/>
+        <source>%1 of these pages belong to other branches as well and exist once</source>
+        <translation>其中 %1 页也属于其他分支，只存在一份</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/memory_text.cpp" line="44"/>
+        <source>%1 allocated for the pool; outside this sequence&apos;s pages %2 are free</source>
+        <translation>页池共分配 %1；此序列之外有 %2 页空闲</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/memory_text.cpp" line="90"/>
         <source>Nothing is kept: K and V of a pass are scratch and count as activations.</source>
         <translation>什么都不保留：一遍中的 K 和 V 是草稿，计入激活。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/memory_text.cpp" line="76"/>
+        <location filename="../../ui/viewmodels/memory_text.cpp" line="98"/>
         <source>weights %1 [measured]</source>
         <translation>权重 %1 [实测]</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/memory_text.cpp" line="78"/>
+        <location filename="../../ui/viewmodels/memory_text.cpp" line="100"/>
         <source>activations %1 [measured]: buffers of the largest pass, used again by every step</source>
         <translation>激活 %1 [实测]：最大一遍的缓冲区，每步重复使用</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/memory_text.cpp" line="34"/>
+        <location filename="../../ui/viewmodels/memory_text.cpp" line="54"/>
         <source>%1 reserved: room for %2 tokens, all of it in use</source>
         <translation>预留 %1：可容纳 %2 个词元，已全部使用</translation>
     </message>

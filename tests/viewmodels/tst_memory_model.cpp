@@ -45,6 +45,28 @@ private Q_SLOTS:
         QVERIFY2(words.contains(QStringLiteral("reserved: room for")), qPrintable(words));
     }
 
+    // MA-06: 17 tokens in pages of 16 are 2 pages with 15 rows wasted.
+    void MA06_waste_of_pages_inside_and_outside() {
+        FakeRunOptions options;
+        options.steps = 1;
+        const auto recording = make_fake_run(options);
+        StepFacts step = *recording->step(1);
+        step.kv.tokens_stored = 17;
+        step.kv.page_tokens = 16;
+        step.kv.pages_used = 2;
+        step.kv.pages_shared = 1;
+        step.kv.pages_free = 3;
+        step.kv.reserved_bytes = 32 * 100;
+        step.kv.used_bytes = 17 * 100;
+        step.kv.pool_bytes = 5 * 1600;
+        const QString words = memory_words(recording->facts(), step, Qt::gray);
+        QVERIFY2(words.contains(QStringLiteral("3,200 B in 2 pages of 16 tokens, 1,500 B of it empty")),
+                 qPrintable(words));
+        QVERIFY2(words.contains(QStringLiteral("(rows: 15)")), qPrintable(words));
+        QVERIFY2(words.contains(QStringLiteral("1 of these pages belong")), qPrintable(words));
+        QVERIFY2(words.contains(QStringLiteral("8,000 B allocated for the pool")), qPrintable(words));
+    }
+
     void csv_is_the_same_in_every_locale() {
         FakeRunOptions options;
         options.steps = 2;

@@ -27,6 +27,26 @@ QString gap_words(const LedgerLine& line) {
                    : Text::tr("; %1 less than the formula: read where the file lies").arg(size);
 }
 
+// Waste of a cache with pages: inside the pages of this sequence, and outside of them.
+QStringList page_words(const KvFacts& kv) {
+    const std::int64_t rows = kv.pages_used * kv.page_tokens;
+    const std::int64_t empty = std::max<std::int64_t>(0, rows - kv.tokens_stored);
+    const std::int64_t row_bytes = rows > 0 ? kv.reserved_bytes / rows : 0;
+    QStringList words;
+    words << Text::tr("%1 in %2 pages of %3 tokens, %4 of it empty inside the last page (rows: %5)")
+                 .arg(format_bytes_exact(kv.reserved_bytes))
+                 .arg(kv.pages_used)
+                 .arg(kv.page_tokens)
+                 .arg(format_bytes_exact(empty * row_bytes))
+                 .arg(empty);
+    if (kv.pages_shared > 0)
+        words << Text::tr("%1 of these pages belong to other branches as well and exist once").arg(kv.pages_shared);
+    words << Text::tr("%1 allocated for the pool; outside this sequence's pages %2 are free")
+                 .arg(format_bytes_exact(kv.pool_bytes))
+                 .arg(kv.pages_free);
+    return words;
+}
+
 QString capacity_words(const KvFacts& kv) {
     if (kv.capacity_tokens <= 0) return {};
     const std::int64_t empty = std::max<std::int64_t>(0, kv.capacity_tokens - kv.tokens_stored);
@@ -68,7 +88,9 @@ QString memory_words(const RunFacts& facts, const StepFacts& step, const QColor&
     }
     if (step.kv.tokens_stored == 0)
         add(Text::tr("Nothing is kept: K and V of a pass are scratch and count as activations."), true);
-    if (const QString words = capacity_words(step.kv); !words.isEmpty()) add(words);
+    if (step.kv.page_tokens > 0)
+        for (const QString& words : page_words(step.kv)) add(words);
+    else if (const QString words = capacity_words(step.kv); !words.isEmpty()) add(words);
     if (step.kv.copied_bytes > 0)
         add(Text::tr("This step copied %1 to grow the cache; old and new together took %2 [measured]")
                 .arg(format_bytes_exact(step.kv.copied_bytes), format_bytes_exact(step.kv.peak_bytes)));
