@@ -82,6 +82,7 @@ struct ModelCase {
     CacheShape cache;
     WeightType type = WeightType::AsInFile;
 };
+void PrintTo(const ModelCase& one, std::ostream* out) { *out << one.name; }
 
 std::vector<ModelCase> model_cases() {
     std::vector<ModelCase> cases;

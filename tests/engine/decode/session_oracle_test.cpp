@@ -10,6 +10,9 @@ namespace {
 struct Case {
     std::string model, backend, cache, kv;
 };
+void PrintTo(const Case& one, std::ostream* out) {
+    *out << fmt::format("{} {} {} {}", one.model, one.backend, one.cache, one.kv);
+}
 
 std::string case_name(const testing::TestParamInfo<Case>& info) {
     std::string name = info.param.model + "_" + info.param.backend + "_" + info.param.cache + "_" + info.param.kv;

@@ -24,6 +24,9 @@ struct Case {
     Window window;
     std::string backend, kv;
 };
+void PrintTo(const Case& one, std::ostream* out) {
+    *out << fmt::format("{} {} {}", one.window.spec, one.backend, one.kv);
+}
 
 class AgainstMask : public testing::TestWithParam<Case> {};
 
