@@ -32,6 +32,14 @@ std::vector<SlotMove> runs_of(std::span<const std::int64_t> slot_list) {
     return runs;
 }
 
+// rows: [rows, width], one head of all rows.
+void add_squares(std::span<const float> rows, std::vector<double>& squares) {
+    const std::size_t width = rows.size() / squares.size();
+    for (std::size_t r = 0; r < squares.size(); ++r) {
+        for (const float x : rows.subspan(r * width, width)) squares[r] += static_cast<double>(x) * x;
+    }
+}
+
 std::vector<SlotMove> used_slots(const CacheStrategy& strategy) {
     const EntryList entries = strategy.entries();
     std::vector<std::int64_t> slot_list;
@@ -129,8 +137,8 @@ Status CachedSession::read_back(PassResult& result) {
             for (const KvPart part : {KvPart::K, KvPart::V}) {
                 DS_RETURN_IF_ERROR(storage_->read_rows(static_cast<int>(layer), part, run.from, run.count, values));
                 std::vector<double> squares(count, 0.0);
-                for (std::size_t i = 0; i < values.size(); ++i)
-                    squares[i / width % count] += static_cast<double>(values[i]) * values[i];
+                for (std::size_t at = 0; at < values.size(); at += count * width)
+                    add_squares(std::span(values).subspan(at, count * width), squares);
                 auto& out = part == KvPart::K ? result.k_rms : result.v_rms;
                 for (std::size_t r = 0; r < count; ++r) {
                     out[(first_row + r) * layers + layer] = static_cast<float>(

@@ -1,11 +1,12 @@
 // What a batch, pages and shared prefixes are worth, on the shapes of gpt2-small with f16 weights. Prints one JSON
 // object; what is compared runs by turns, so that another program on the machine slows both. Run by hand.
-//   batch_benchmark [threads]
+//   batch_benchmark [threads [batch|paged|shared_prefix]]
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
+#include <ctime>
 #include <functional>
 #include <string>
 #include <vector>
@@ -38,16 +39,32 @@ std::vector<std::int32_t> prompt_of(std::int64_t length, std::int64_t seed) {
     return tokens;
 }
 
-double millis_of(const std::function<void()>& work) {
-    const auto start = std::chrono::steady_clock::now();
-    work();
-    return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
-}
-
 double median(std::vector<double> values) {
     std::sort(values.begin(), values.end());
     return values[values.size() / 2];
 }
+
+double cpu_millis() {
+    timespec now{};
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+    return static_cast<double>(now.tv_sec) * 1e3 + static_cast<double>(now.tv_nsec) / 1e6;
+}
+
+// Wall time, and time of all threads on a processor: where other programs run, their ratio says more.
+struct Times {
+    std::vector<double> wall_ms, cpu_ms;
+
+    void add(const std::function<void()>& work) {
+        const auto start = std::chrono::steady_clock::now();
+        const double cpu = cpu_millis();
+        work();
+        cpu_ms.push_back(cpu_millis() - cpu);
+        wall_ms.push_back(
+            std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count());
+    }
+    double wall() const { return median(wall_ms); }
+    double cpu() const { return median(cpu_ms); }
+};
 
 SessionConfig session_config(const std::string& cache, std::int64_t tokens) {
     SessionConfig config;
@@ -75,14 +92,17 @@ std::string batch_against_one(const LoadedModelPtr& model, int steps) {
     const auto one = batch_of(model, 1, steps + 2);
     for (const std::int64_t size : {2, 4, 8, 16}) {
         const auto many = batch_of(model, size, steps + 2);
-        std::vector<double> one_ms, many_ms;
+        Times one_times, times;
         for (int i = 0; i < steps / 4; ++i) {
-            one_ms.push_back(millis_of([&] { DS_CHECK(one->step({}).ok()); }));
-            many_ms.push_back(millis_of([&] { DS_CHECK(many->step({}).ok()); }));
+            one_times.add([&] { DS_CHECK(one->step({}).ok()); });
+            times.add([&] { DS_CHECK(many->step({}).ok()); });
         }
-        rows += fmt::format("{}{{\"sequences\":{},\"one_ms\":{:.3f},\"step_ms\":{:.3f},\"tokens_per_second_ratio\":{:.2f}}}",
-                            rows.empty() ? "" : ",", size, median(one_ms), median(many_ms),
-                            median(one_ms) / median(many_ms) * static_cast<double>(size));
+        const auto sequences = static_cast<double>(size);
+        rows += fmt::format(
+            "{}\n {{\"sequences\":{},\"one_ms\":{:.3f},\"step_ms\":{:.3f},\"tokens_per_second_ratio\":{:.2f},"
+            "\"cpu_time_ratio\":{:.2f}}}",
+            rows.empty() ? "" : ",", size, one_times.wall(), times.wall(), one_times.wall() / times.wall() * sequences,
+            one_times.cpu() / times.cpu() * sequences);
     }
     return "[" + rows + "]";
 }
@@ -105,39 +125,42 @@ std::string paged_against_preallocated(const LoadedModelPtr& model, int steps) {
     constexpr std::int64_t kLength = 2048;
     const auto plain = session_at(model, "preallocated", kLength, steps + 1);
     const auto paged = session_at(model, "paged:page=16", kLength, steps + 1);
-    std::vector<double> plain_ms, paged_ms;
+    Times plain_times, paged_times;
     const std::int32_t token = 5;
     for (int i = 0; i < steps; ++i) {
-        plain_ms.push_back(millis_of([&] { DS_CHECK(plain->feed({&token, 1}, {}).ok()); }));
-        paged_ms.push_back(millis_of([&] { DS_CHECK(paged->feed({&token, 1}, {}).ok()); }));
+        plain_times.add([&] { DS_CHECK(plain->feed({&token, 1}, {}).ok()); });
+        paged_times.add([&] { DS_CHECK(paged->feed({&token, 1}, {}).ok()); });
     }
-    return fmt::format("{{\"tokens\":{},\"preallocated_ms\":{:.3f},\"paged_ms\":{:.3f},\"ratio\":{:.3f}}}", kLength,
-                       median(plain_ms), median(paged_ms), median(paged_ms) / median(plain_ms));
+    return fmt::format(
+        "{{\"tokens\":{},\"preallocated_ms\":{:.3f},\"paged_ms\":{:.3f},\"ratio\":{:.3f},\"cpu_time_ratio\":{:.3f}}}",
+        kLength, plain_times.wall(), paged_times.wall(), paged_times.wall() / plain_times.wall(),
+        paged_times.cpu() / plain_times.cpu());
 }
 
 // Time to the first token of two conversations that begin with the same 1024 tokens.
 std::string shared_prefix(const LoadedModelPtr& model, int repeats) {
     constexpr std::int64_t kShared = 1024;
-    std::vector<double> first_ms, second_ms;
+    Times first, second;
     for (int i = 0; i < repeats; ++i) {
         SessionConfig config = session_config("paged:page=16", 2 * kShared);
         config.prefixes = std::make_shared<PrefixCache>();
         GenerationConfig generation_config;
         generation_config.new_tokens = 2;
         std::vector<std::shared_ptr<DecodeSession>> sessions;
-        for (std::vector<double>* times : {&first_ms, &second_ms}) {
+        for (Times* times : {&first, &second}) {
             auto prompt = prompt_of(kShared, 3);
-            for (const std::int32_t token : prompt_of(8, static_cast<std::int64_t>(times == &second_ms) + 9))
+            for (const std::int32_t token : prompt_of(8, static_cast<std::int64_t>(times == &second) + 9))
                 prompt.push_back(token);
             auto session = DecodeSession::create(model, config);
             DS_CHECK(session.ok());
             sessions.push_back(std::move(*session));
             Generation generation(sessions.back(), generation_config, nullptr);
-            times->push_back(millis_of([&] { DS_CHECK(generation.start(prompt, {}, {}).ok()); }));
+            times->add([&] { DS_CHECK(generation.start(prompt, {}, {}).ok()); });
         }
     }
-    return fmt::format("{{\"shared_tokens\":{},\"first_ms\":{:.2f},\"second_ms\":{:.2f},\"ratio\":{:.1f}}}", kShared,
-                       median(first_ms), median(second_ms), median(first_ms) / median(second_ms));
+    return fmt::format(
+        "{{\"shared_tokens\":{},\"first_ms\":{:.2f},\"second_ms\":{:.2f},\"ratio\":{:.1f},\"cpu_time_ratio\":{:.1f}}}",
+        kShared, first.wall(), second.wall(), first.wall() / second.wall(), first.cpu() / second.cpu());
 }
 
 }  // namespace
@@ -146,11 +169,16 @@ std::string shared_prefix(const LoadedModelPtr& model, int repeats) {
 int main(int argc, char** argv) {
     using namespace decodescope;
     const int threads = argc > 1 ? std::atoi(argv[1]) : 2;
+    const std::string only = argc > 2 ? argv[2] : "";
     const LoadedModelPtr model = load(threads);
-    const std::string batch = batch_against_one(model, 80), paged = paged_against_preallocated(model, 60),
-                      prefix = shared_prefix(model, 3);
-    fmt::print("{{\"model\":\"synthetic:gpt2-small\",\"weights\":\"f16\",\"threads\":{},\"instruction_set\":\"{}\",\n"
-               "\"batch\":{},\n\"paged\":{},\n\"shared_prefix\":{}}}\n",
-               model->backend->info().threads, model->backend->info().instruction_set, batch, paged, prefix);
+    std::string parts;
+    const auto add = [&](const char* name, const std::function<std::string()>& measure) {
+        if (only.empty() || only == name) parts += fmt::format(",\n\"{}\":{}", name, measure());
+    };
+    add("batch", [&] { return batch_against_one(model, 80); });
+    add("paged", [&] { return paged_against_preallocated(model, 60); });
+    add("shared_prefix", [&] { return shared_prefix(model, 3); });
+    fmt::print("{{\"model\":\"synthetic:gpt2-small\",\"weights\":\"f16\",\"threads\":{},\"instruction_set\":\"{}\"{}}}\n",
+               model->backend->info().threads, model->backend->info().instruction_set, parts);
     return 0;
 }
