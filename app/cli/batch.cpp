@@ -13,7 +13,6 @@
 #include "engine/cache/cache_strategy.h"
 #include "engine/support/file.h"
 #include "engine/support/hash.h"
-#include "engine/support/utf8.h"
 
 namespace decodescope {
 namespace {
@@ -219,8 +218,9 @@ void print_line(const Line& line, const Batch& batch, const Model& model) {
         return;
     }
     const BatchSequence& sequence = batch.sequence(line.id);
-    const auto generated = std::span(sequence.tokens).subspan(line.new_tokens > 0 ? line.prompt.size() : sequence.tokens.size());
-    std::string first = "n/a", each = "n/a", found;
+    const auto generated =
+        std::span(sequence.tokens).subspan(line.new_tokens > 0 ? line.prompt.size() : sequence.tokens.size());
+    std::string first = "n/a", each = "n/a";
     if (const auto* recording = sequence.recording.get(); recording != nullptr && recording->step_count() > 0) {
         first = fmt::format("{:.2f}", recording->step(0)->micros / 1000);
         double micros = 0;
@@ -255,10 +255,12 @@ Status failed_lines(const std::vector<Line>& lines, const Batch& batch) {
         const Error* error = error_of(line, batch);
         if (error == nullptr) continue;
         ++failed;
-        if (!first) first = make_error(error->kind, fmt::format("line {}: {}", line.number, error->message), error->hint);
+        if (first) continue;
+        first = make_error(error->kind, fmt::format("line {}: {}", line.number, error->message), error->hint);
     }
     if (!first) return {};
-    if (failed > 1) first->message = fmt::format("{} of {} lines failed, first {}", failed, lines.size(), first->message);
+    if (failed > 1)
+        first->message = fmt::format("{} of {} lines failed, first {}", failed, lines.size(), first->message);
     return *first;
 }
 

@@ -93,8 +93,8 @@ private:
     PageContent last_content_ = kNoContent;
 };
 
-// Why nothing was found of a prompt of `prompt` tokens whose first `common` tokens are stored (PG-09): one sentence; empty
-// when nothing is common.
+// Why nothing was found of a prompt of `prompt` tokens whose first `common` tokens are stored (PG-09): one sentence;
+// empty when nothing is common.
 std::string why_no_prefix(std::int64_t common, std::int64_t prompt, std::int64_t page_tokens);
 // Tokens at the start that are the same in both.
 std::int64_t common_prefix(std::span<const std::int32_t> a, std::span<const std::int32_t> b);

@@ -36,7 +36,7 @@ struct BatchSequence {
     State state = State::Waiting;
     std::int64_t prompt_tokens = 0;
     std::vector<std::int32_t> tokens;          // prompt and generated, once finished; see Batch::tokens()
-    std::string stop_reason;                   // once finished: "length", "eos", "context_full", "cancelled"; "" after an error
+    std::string stop_reason;                   // once finished, as in StepFacts; "" after an error
     std::optional<Error> error;                // why it ended before its time
     std::int64_t found_tokens = 0;             // of the prompt, in pages that others had filled
     std::string prefix_note;                   // why nothing was found although its beginning is stored; else empty
@@ -60,8 +60,8 @@ public:
     // The conversation waits for its turn, see BatchAdmission. Ids count from 0. Refused at once: an empty prompt, a
     // token out of range, a prompt longer than the context, what can never fit (need and have).
     Result<SequenceId> add(std::span<const std::int32_t> prompt, const GenerationConfig& config);
-    // Starts what may start and computes one pass. An error that concerns one sequence ends that sequence. Cancelled, or
-    // an error of the pass itself: nothing was fed, the next call goes on.
+    // Starts what may start and computes one pass. An error that concerns one sequence ends that sequence. Cancelled,
+    // or an error of the pass itself: nothing was fed, the next call goes on.
     Result<BatchStep> step(std::stop_token stop);
     // Ends a sequence that waits or is active, with stop reason "cancelled".
     void cancel(SequenceId id);

@@ -16,11 +16,11 @@ Status BatchAdmission::submit(SequenceId id, std::int64_t tokens) {
     if (units > limits_.units) {
         const std::int64_t page = limits_.page_tokens;
         const std::string message =
-            page > 0 ? fmt::format("The sequence needs {} pages of {} tokens for its {} tokens and there are {} pages, for {} "
-                                   "tokens.",
-                                   units, page, tokens, limits_.units, limits_.units * page)
-                     : fmt::format("The sequence needs a cache of {} tokens and there is room for {} tokens.", tokens,
-                                   limits_.units);
+            page == 0 ? fmt::format("The sequence needs a cache of {} tokens and there is room for {} tokens.", tokens,
+                                    limits_.units)
+                      : fmt::format("The sequence needs {} pages of {} tokens for its {} tokens and there are {} "
+                                    "pages, for {} tokens.",
+                                    units, page, tokens, limits_.units, limits_.units * page);
         return make_error(ErrorKind::Capacity, message, "Shorten the prompt, ask for fewer tokens or give more room.");
     }
     waiting_.push_back({id, units, 0});

@@ -2,8 +2,8 @@
 //
 // First come, first served, with these rules:
 // - What could never fit, even alone, is refused at once with what it needs and what there is.
-// - A sequence starts when everything that it may ever need can be set aside for it. So what has started never waits for
-//   room again, and nothing is ever put off half way (there is no preemption).
+// - A sequence starts when everything that it may ever need can be set aside for it. So what has started never waits
+//   for room again, and nothing is ever put off half way (there is no preemption).
 // - A later sequence may overtake earlier ones that do not fit yet, but nobody is overtaken more than kMostOvertakes
 //   times: after that nothing starts before it, the others end, and it fits.
 #pragma once

@@ -1,6 +1,6 @@
 // Runs one forward pass on a backend: compiles when more rows are needed, owns the host buffers of logits and
-// attention, adds up times. A feed of the session is one or two passes between two calls of begin(). The rows of several
-// sessions can be computed in one pass, which reads the weights once for all of them.
+// attention, adds up times. A feed of the session is one or two passes between two calls of begin(). The rows of
+// several sessions can be computed in one pass, which reads the weights once for all of them.
 #pragma once
 
 #include <cstdint>

@@ -1,9 +1,9 @@
 // Products with weight matrices.
 //
-// Sequences of up to kFewRows rows go through the SIMD kernel that streams the weights once for all of them together, in
-// the type in which they are stored. Sequences of more rows go to sgemm or to our own product kernel, tile by tile;
-// 16-bit weights are converted to f32 once per block of outputs and used for all its rows. Tiles are cut by the shape of
-// one sequence alone, so a result depends neither on the number of threads nor on the other sequences of the step.
+// Sequences of up to kFewRows rows go through the SIMD kernel that streams the weights once for all of them together,
+// in the type in which they are stored. Sequences of more rows go to sgemm or to our own product kernel, tile by tile;
+// 16-bit weights are converted to f32 once per block of outputs and used for all its rows. Tiles are cut by the shape
+// of one sequence alone, so a result depends neither on the number of threads nor on the other sequences of the step.
 #pragma once
 
 #include <cstdint>

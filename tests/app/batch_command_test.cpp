@@ -68,14 +68,14 @@ TEST_F(BatchCommand, ErrorsNameTheirLineAndTheOthersRun) {
         EXPECT_EQ(all[i]["error"].get<std::string>().rfind("line " + std::to_string(i + 1) + ": ", 0), 0u);
     }
     write_lines("{\"tokens\": [5, 6], \"n\": 2}\n{\"tokens\": [1, 2], \"n\": -1}\n");
-    EXPECT_EQ(run("batch --prompts p.jsonl --json").last_error_line().rfind("decodescope: error: line 2: \"n\" is -1", 0),
-              0u);
+    const std::string last = run("batch --prompts p.jsonl --json").last_error_line();
+    EXPECT_EQ(last.rfind("decodescope: error: line 2: \"n\" is -1", 0), 0u) << last;
 }
 
 // PG-14: what can never fit is refused with both numbers, what fits later waits.
 TEST_F(BatchCommand, PG14_NeedAndHave) {
-    write_lines("{\"tokens\": [1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31,32,33,"
-                "34], \"n\": 8}\n"
+    write_lines("{\"tokens\": [1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31,32,"
+                "33,34], \"n\": 8}\n"
                 "{\"tokens\": [1, 2, 3, 4, 5], \"n\": 30}\n"
                 "{\"tokens\": [6, 7, 8], \"n\": 30}\n");
     const Outcome outcome = run("batch --prompts p.jsonl --json --ignore-eos --cache paged:page=4,pages=10");

@@ -82,7 +82,8 @@ std::unique_ptr<Batch> batch_of(const LoadedModelPtr& model, std::int64_t sequen
     generation.new_tokens = new_tokens;
     generation.stop_at_eos = false;
     for (std::int64_t s = 0; s < sequences; ++s) DS_CHECK((*batch)->add(prompt_of(kPrompt, s), generation).ok());
-    while ((*batch)->tokens(sequences - 1).size() == static_cast<std::size_t>(kPrompt)) DS_CHECK((*batch)->step({}).ok());
+    while ((*batch)->tokens(sequences - 1).size() == static_cast<std::size_t>(kPrompt))
+        DS_CHECK((*batch)->step({}).ok());
     return std::move(*batch);
 }
 
@@ -132,7 +133,8 @@ std::string paged_against_preallocated(const LoadedModelPtr& model, int steps) {
         paged_times.add([&] { DS_CHECK(paged->feed({&token, 1}, {}).ok()); });
     }
     return fmt::format(
-        "{{\"tokens\":{},\"preallocated_ms\":{:.3f},\"paged_ms\":{:.3f},\"ratio\":{:.3f},\"cpu_time_ratio\":{:.3f}}}",
+        "{{\"tokens\":{},\"preallocated_ms\":{:.3f},\"paged_ms\":{:.3f},\"ratio\":{:.3f},"
+        "\"cpu_time_ratio\":{:.3f}}}",
         kLength, plain_times.wall(), paged_times.wall(), paged_times.wall() / plain_times.wall(),
         paged_times.cpu() / plain_times.cpu());
 }
@@ -159,7 +161,8 @@ std::string shared_prefix(const LoadedModelPtr& model, int repeats) {
         }
     }
     return fmt::format(
-        "{{\"shared_tokens\":{},\"first_ms\":{:.2f},\"second_ms\":{:.2f},\"ratio\":{:.1f},\"cpu_time_ratio\":{:.1f}}}",
+        "{{\"shared_tokens\":{},\"first_ms\":{:.2f},\"second_ms\":{:.2f},\"ratio\":{:.1f},"
+        "\"cpu_time_ratio\":{:.1f}}}",
         kShared, first.wall(), second.wall(), first.wall() / second.wall(), first.cpu() / second.cpu());
 }
 
@@ -178,7 +181,8 @@ int main(int argc, char** argv) {
     add("batch", [&] { return batch_against_one(model, 80); });
     add("paged", [&] { return paged_against_preallocated(model, 60); });
     add("shared_prefix", [&] { return shared_prefix(model, 3); });
-    fmt::print("{{\"model\":\"synthetic:gpt2-small\",\"weights\":\"f16\",\"threads\":{},\"instruction_set\":\"{}\"{}}}\n",
+    fmt::print("{{\"model\":\"synthetic:gpt2-small\",\"weights\":\"f16\",\"threads\":{},\"instruction_set\":\"{}\""
+               "{}}}\n",
                model->backend->info().threads, model->backend->info().instruction_set, parts);
     return 0;
 }

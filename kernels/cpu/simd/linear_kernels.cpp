@@ -60,8 +60,8 @@ void TwoRows(const T* weight, std::int64_t columns, const float* x, std::int64_t
     }
 }
 
-// Instruction sets with 32 registers hold the sums of four rows with two outputs, so that what is loaded of a row serves
-// both; the others those with one.
+// Instruction sets with 32 registers hold the sums of four rows with two outputs, so that what is loaded of a row
+// serves both; the others those with one.
 constexpr bool kTwoOutputs = HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL || HWY_TARGET == HWY_NEON;
 
 // Sums of one row with two outputs, each in the two parts that DotPairs has.

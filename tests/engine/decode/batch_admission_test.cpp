@@ -195,7 +195,7 @@ private:
             fed.push_back(std::move(tokens));
         }
         if (below(5) == 0) {
-            for (auto sequence = active_.rbegin(); sequence != active_.rend(); ++sequence) sequence->strategy->release();
+            for (std::size_t i = active_.size(); i-- > 0;) active_[i].strategy->release();
             ASSERT_EQ(pool_->free_list(), before);
             failed_ += 1;
             return;

@@ -11,7 +11,9 @@ namespace {
 
 using testing::HasSubstr;
 
-Talk talk(std::vector<std::int32_t> prompt, std::int64_t new_tokens) { return {std::move(prompt), new_tokens, {}, false}; }
+Talk talk(std::vector<std::int32_t> prompt, std::int64_t new_tokens) {
+    return {std::move(prompt), new_tokens, {}, false};
+}
 
 std::vector<std::int32_t> joined(std::vector<std::int32_t> a, const std::vector<std::int32_t>& b) {
     a.insert(a.end(), b.begin(), b.end());
@@ -97,7 +99,8 @@ TEST(Batch, PG14_TooLargeIsRefusedAndTheNextOneRuns) {
     EXPECT_EQ(together.seen[0].waiting, 1);
     together.run();
     for (std::size_t i = 0; i < talks.size(); ++i)
-        expect_same(together.result(static_cast<SequenceId>(i)), alone(model, session_config("preallocated"), talks[i]));
+        expect_same(together.result(static_cast<SequenceId>(i)),
+                    alone(model, session_config("preallocated"), talks[i]));
 }
 
 // A pool that grows moves the rows of everybody, also of those that have planned already.
@@ -107,7 +110,8 @@ TEST(Batch, PG10_APoolThatGrowsBetweenPlans) {
     config.expected_tokens = 4;
     Together together(model, config);
     std::vector<Talk> talks;
-    for (std::uint64_t i = 0; i < 4; ++i) talks.push_back(talk(random_tokens(3 + static_cast<std::int64_t>(i), 97, i), 9));
+    for (std::int64_t i = 0; i < 4; ++i)
+        talks.push_back(talk(random_tokens(3 + i, 97, static_cast<std::uint64_t>(i)), 9));
     for (const Talk& one : talks) together.add(one);
     together.run();
     for (std::size_t i = 0; i < talks.size(); ++i)

@@ -210,7 +210,8 @@ TEST(Batch, CC18_WhereASequenceLiesChangesNoBit) {
         Together together(model, config);
         // Others that come and go leave the queue of free pages in disorder.
         for (std::uint64_t i = 0; i < 6; ++i)
-            together.add(talk(3 + static_cast<std::int64_t>((i * seed) % 5), 10 * seed + i, 2 + 3 * static_cast<std::int64_t>(i % 3)));
+            together.add(talk(3 + static_cast<std::int64_t>((i * seed) % 5), 10 * seed + i,
+                              2 + 3 * static_cast<std::int64_t>(i % 3)));
         together.run(7);
         const SequenceId id = together.add(asked);
         together.add(talk(8, 99, 9));
