@@ -81,6 +81,7 @@ Status run_without_window(const Arguments& arguments, std::stop_token stop) {
         case Command::Doctor: return run_doctor(arguments, stop);
         case Command::List: return run_list(arguments, panels());
         case Command::Pool: return run_pool(arguments);
+        case Command::Batch: return run_batch(arguments, stop);
         case Command::Bench: {
             auto result = run_bench(arguments, stop);
             if (!result) return result.error();

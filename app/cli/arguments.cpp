@@ -120,6 +120,9 @@ void add_prompt_options(CLI::App& app, Arguments& a, Raw& raw) {
     app.add_option("-p,--prompt", a.prompt, "the prompt");
     app.add_option("--prompt-file", a.prompt_file, "file that holds the prompt, read as it is");
     add_text(app, "--tokens", raw.tokens, "the prompt as token ids: 1,2,3");
+}
+
+void add_length_options(CLI::App& app, Arguments& a) {
     app.add_flag("--parse-special", a.parse_special, "special tokens written in the prompt become their ids");
     add_number(app, "-n,--new-tokens", a.new_tokens, std::int64_t{0}, std::int64_t{1} << 31,
                "tokens to generate; 0 = prefill only");
@@ -234,36 +237,6 @@ Status check_shot(Arguments& a, const Raw& raw) {
     return {};
 }
 
-const char* examples(Command command) {
-    switch (command) {
-        case Command::Generate:
-            return "Examples:\n  decodescope generate -p \"Where is the key?\" -n 32\n"
-                   "  decodescope generate -m synthetic:gpt2-small --tokens 1,2,3 -n 8 --cache growing --json\n"
-                   "  decodescope generate -p \"Once\" -n 4 --kv-type f16 --trace steps.jsonl";
-        case Command::Race:
-            return "Examples:\n  decodescope race -p \"Where is the key?\" -n 200\n"
-                   "  decodescope race -m synthetic:gpt2-small --tokens 1 -n 512 --recompute at=64,256,512 --json";
-        case Command::Bench:
-            return "Examples:\n  decodescope bench --lengths 64,96,128,192,256,384 --cache preallocated --cache "
-                   "recompute -o charts\n"
-                   "  decodescope bench -m synthetic:gpt2-small --weights f16 --lengths 256,512,1024 --repeats 5 "
-                   "--profile -o charts";
-        case Command::Shot:
-            return "Example:\n  decodescope shot -o window.png --size 1280x800 --scale 2 --theme dark --steps 60";
-        case Command::Demo: return "Example:\n  decodescope demo -o out";
-        case Command::Replay: return "Example:\n  decodescope replay lecture.dscope";
-        case Command::Info: return "Examples:\n  decodescope info\n  decodescope info synthetic:tinyllama-1.1b --json";
-        case Command::Doctor: return "Example:\n  decodescope doctor --json";
-        case Command::Pool: return "Example:\n  decodescope pool --script pages.txt --json";
-        case Command::List: return "Examples:\n  decodescope list caches\n  decodescope list models --json";
-        default:
-            return "Examples:\n  decodescope                                      the window\n"
-                   "  decodescope generate -p \"Where is the key?\" -n 32   text in the terminal\n"
-                   "  decodescope bench --lengths 64,128,256 -o charts    timing charts and their data\n"
-                   "  decodescope COMMAND --help                       the options of one command";
-    }
-}
-
 std::string version_line() { return "decodescope " + program_version() + " (" + program_commit() + ")"; }
 
 struct Commands {
@@ -299,8 +272,18 @@ void describe(Commands& commands, Arguments& a, Raw& raw) {
     race->add_flag("--json", a.json, "JSON on stdout");
     add_text(*race, "--recompute", raw.schedule,
              "every, at=256,512 or budget=30s: when the pass without a cache runs; default every");
-    for (CLI::App* sub : {generate, race}) {
-        add_prompt_options(*sub, a, raw);
+    for (CLI::App* sub : {generate, race}) add_prompt_options(*sub, a, raw);
+
+    CLI::App* batch = commands.add("batch", "Several prompts at once: each step reads the weights once for all.",
+                                   Command::Batch);
+    batch->add_option("--prompts", a.prompts_file,
+                      "one JSON object a line: {\"tokens\": [1,2] or \"prompt\": \"text\", \"n\": N, \"seed\": S}")
+        ->required()->check(file_name());
+    add_machine_options(*batch, a, raw);
+    add_cache_options(*batch, raw);
+    batch->add_flag("--json", a.json, "an array on stdout, one object for each line");
+    for (CLI::App* sub : {generate, race, batch}) {
+        add_length_options(*sub, a);
         add_sampling_options(*sub, a);
     }
 

@@ -14,7 +14,7 @@
 
 namespace decodescope {
 
-enum class Command { Window, Generate, Race, Bench, Demo, Shot, Replay, Info, Doctor, List, Pool, HasDisplay };
+enum class Command { Window, Generate, Race, Bench, Demo, Shot, Replay, Info, Doctor, List, Pool, Batch, HasDisplay };
 
 struct Arguments {
     Command command = Command::Window;
@@ -50,6 +50,7 @@ struct Arguments {
     bool profile = false;
 
     std::string script;                 // pool --script FILE
+    std::string prompts_file;           // batch --prompts FILE
 
     std::string list_what;              // caches, formats, panels, models, backends
 
@@ -65,6 +66,8 @@ struct ParseOutcome {
     bool finished = false;  // help or version: `text` goes to stdout and the program ends with 0
     std::string text;
 };
+
+const char* examples(Command command);
 
 // Kind Argument for everything that is refused: exit code 2.
 Result<ParseOutcome> parse_arguments(int argc, const char* const* argv);

@@ -45,6 +45,7 @@ Status run_info(const Arguments& arguments);
 Status run_doctor(const Arguments& arguments, std::stop_token stop);
 Status run_list(const Arguments& arguments, const std::vector<PanelListing>& panels);
 Status run_pool(const Arguments& arguments);
+Status run_batch(const Arguments& arguments, std::stop_token stop);
 // Measures and writes timing.csv and timing.json; the caller adds the pictures.
 Result<SweepResult> run_bench(const Arguments& arguments, std::stop_token stop);
 // The opening demonstration in the terminal: a live table of both lanes; leaves run.json, run.dscope and the timing

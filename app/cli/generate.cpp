@@ -1,17 +1,14 @@
 // `generate`: text, the price of each step, and on request logits and attention of every position.
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
-
 #include "app/cli/commands.h"
 #include "app/cli/output.h"
+#include "app/cli/run_json.h"
 #include "engine/support/hash.h"
 #include "engine/support/output_file.h"
 
 namespace decodescope {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 // Writes one JSON line per fed position. Numbers are written by fmt: nine digits keep an f32 exactly.
 class TraceWriter {
@@ -77,89 +74,6 @@ private:
     std::string line_;
     std::unique_ptr<OutputFile> file_;
 };
-
-Json top_json(const StepFacts& step, const RunRecording& recording) {
-    Json list = Json::array();
-    for (const TokenProbability& candidate : step.top)
-        list.push_back({{"token", candidate.token},
-                        {"text", recording.token_display(candidate.token)},
-                        {"prob", candidate.probability}});
-    return list;
-}
-
-Json pages_json(const KvFacts& kv) {
-    return {{"pages_used", kv.pages_used},
-            {"pages_shared", kv.pages_shared},
-            {"pages_copied", kv.pages_copied},
-            {"pages_free", kv.pages_free}};
-}
-
-Json evicted_json(const StepFacts& step) {
-    Json list = Json::array();
-    for (const EvictedEntry& entry : step.evicted) list.push_back(entry.position);
-    return list;
-}
-
-struct GeneratedText {
-    std::vector<std::string> pieces;  // [generated tokens]; concatenated they are the text
-    std::string whole;
-};
-
-GeneratedText decode_pieces(const Tokenizer& tokenizer, std::span<const std::int32_t> generated) {
-    GeneratedText text;
-    TextStream stream(tokenizer);
-    for (std::int32_t token : generated) text.pieces.push_back(stream.push(token));
-    if (!text.pieces.empty()) text.pieces.back() += stream.finish();
-    for (const std::string& piece : text.pieces) text.whole += piece;
-    return text;
-}
-
-Json result_json(const Arguments& arguments, Generation& generation, std::size_t prompt,
-                 const std::string& logits_hash) {
-    const RunRecording& recording = *generation.recording();
-    const RunFacts& facts = recording.facts();
-    const auto tokens = generation.tokens();
-    const auto generated = arguments.new_tokens > 0 ? tokens.subspan(prompt) : std::span<const std::int32_t>{};
-    const GeneratedText text = decode_pieces(*generation.session().model().model->tokenizer, generated);
-    std::int64_t peak = 0, copied = 0;
-    Json steps = Json::array();
-    for (std::int32_t i = 0; i < recording.step_count(); ++i) {
-        const auto step = recording.step(i);
-        peak = std::max(peak, step->kv.peak_bytes);
-        copied += step->kv.copied_bytes;
-        if (i >= static_cast<std::int32_t>(generated.size())) continue;  // the pass after which nothing was sampled
-        steps.push_back({{"position", prompt + i},
-                         {"token", generated[i]},
-                         {"text", text.pieces[i]},
-                         {"micros", step->micros},
-                         {"kv_bytes_used", step->kv.used_bytes},
-                         {"kv_bytes_reserved", step->kv.reserved_bytes},
-                         {"tokens_seen", step->kv.tokens_seen},
-                         {"tokens_stored", step->kv.tokens_stored},
-                         {"evicted", evicted_json(*step)},
-                         {"top", top_json(*step, recording)}});
-        if (step->kv.page_tokens > 0) steps.back().update(pages_json(step->kv));
-    }
-    Json result;
-    result["model"] = arguments.model;
-    result["backend"] = facts.backend;
-    result["instruction_set"] = facts.instruction_set;
-    result["threads"] = facts.threads;
-    result["weights"] = facts.weights_type;
-    result["cache"] = facts.cache_spec;
-    result["kv_type"] = facts.kv_type;
-    result["prompt_tokens"] =
-        std::vector<std::int32_t>(tokens.begin(), tokens.begin() + static_cast<std::ptrdiff_t>(prompt));
-    result["tokens"] = std::vector<std::int32_t>(generated.begin(), generated.end());
-    result["text"] = text.whole;
-    result["stop_reason"] = generation.stop_reason();
-    result["prefill"] = {{"tokens", prompt}, {"micros", recording.step(0)->micros}};
-    result["kv_bytes_peak"] = peak;
-    result["kv_bytes_copied"] = copied;
-    result["logits_hash"] = logits_hash;
-    result["steps"] = std::move(steps);
-    return result;
-}
 
 // Text as it comes, then one line of facts on stderr.
 void print_summary(Generation& generation, std::size_t prompt, bool prefill_only) {
@@ -231,8 +145,17 @@ Status run_generate(const Arguments& arguments, std::stop_token stop) {
     }
     if (!arguments.trace_file.empty()) DS_RETURN_IF_ERROR(trace.finish());
     if (arguments.json) {
-        print("{}\n", result_json(arguments, generation, prompt->size(), hash.text())
-                               .dump(1, ' ', false, Json::error_handler_t::replace));
+        RunForJson run;
+        run.model = arguments.model;
+        run.facts = &recording->facts();
+        run.recording = recording.get();
+        run.tokenizer = model.tokenizer.get();
+        run.tokens = generation.tokens();
+        run.prompt = prompt->size();
+        run.new_tokens = arguments.new_tokens;
+        run.stop_reason = generation.stop_reason();
+        run.logits_hash = hash.text();
+        print("{}\n", run_json(run));
     } else {
         print("{}", stream.finish());
         print_summary(generation, prompt->size(), arguments.new_tokens == 0);

@@ -30,12 +30,14 @@ Json state_json(const PoolState& state) {
     j["copied"] = state.copied;
     j["owners"] = std::move(owners);
     j["error"] = state.error.empty() ? Json() : Json(state.error);
+    if (!state.note.empty()) j["note"] = state.note;
     return j;
 }
 
 void print_state(const PoolState& state) {
     decodescope::print("{}\n", state.line);
     if (!state.error.empty()) decodescope::print("  refused: {}\n", state.error);
+    if (!state.note.empty()) decodescope::print("  {}\n", state.note);
     for (const auto& [name, pages] : state.tables)
         decodescope::print("  {}: pages {}\n", name, fmt::join(pages, " "));
     decodescope::print("  free: {}; can be found: {}; found {}, copied {}\n", fmt::join(state.free, " "),

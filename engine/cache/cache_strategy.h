@@ -89,6 +89,7 @@ public:
     virtual EntryList entries() const = 0;          // what could be read now
     virtual std::optional<std::int64_t> slot_of(std::int32_t position) const = 0;  // nothing when the row is not stored
     virtual bool bounded_by_context() const { return true; }  // false: no row is ever read from further than capacity()
+    virtual bool capacity_can_grow() const { return false; }  // storage is exchanged for larger one when it is full
     virtual bool one_slab() const { return false; } // one allocation for all layers instead of one for each
 
     // Strategies with pages. Their sequences share storage: a clone owns the same pages until one of them writes.
@@ -96,6 +97,11 @@ public:
     virtual std::int64_t page_tokens() const { return 0; }  // rows of one page; 0: storage is not divided
     // The storage is about to be written as planned, whether the pass succeeds or not.
     virtual void begin_write(const CachePlan&) {}
+    // Storage has room for the plan. Its pages are nobody else's from here on, so that other sequences may plan before
+    // it is committed; a plan that is not held must be committed before the next one of the group is made.
+    virtual void hold(const CachePlan&) {}
+    // The pass failed: what is held can be taken by others again, in the order as before.
+    virtual void release() {}
     // The tokens that were committed last, so that full pages can be found by them.
     virtual void name_tokens(std::span<const std::int32_t>) {}
     // Takes over stored rows of the first `tokens`, as many as can be found; only before anything was fed. Returns how

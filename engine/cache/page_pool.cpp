@@ -1,5 +1,7 @@
 #include "engine/cache/page_pool.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "engine/support/hash.h"
@@ -50,6 +52,16 @@ void PagePool::enqueue(std::int32_t page) {
     if (entry.content != kNoContent) ++cached_count_;
 }
 
+void PagePool::enqueue_first(std::int32_t page) {
+    Page& entry = at(page);
+    entry.previous = -1;
+    entry.next = first_free_;
+    (first_free_ < 0 ? last_free_ : at(first_free_).previous) = page;
+    first_free_ = page;
+    ++free_count_;
+    if (entry.content != kNoContent) ++cached_count_;
+}
+
 void PagePool::dequeue(std::int32_t page) {
     Page& entry = at(page);
     (entry.previous < 0 ? first_free_ : at(entry.previous).next) = entry.next;
@@ -90,6 +102,13 @@ void PagePool::give_back(std::int32_t page) {
     --entry.owners;
     if (entry.owners == 1) --shared_count_;
     if (entry.owners == 0) enqueue(page);
+}
+
+void PagePool::put_back(std::int32_t page) {
+    Page& entry = at(page);
+    DS_CHECK(entry.owners == 1 && entry.content == kNoContent);
+    entry.owners = 0;
+    enqueue_first(page);
 }
 
 void PagePool::forget(std::int32_t page) {
@@ -141,6 +160,29 @@ std::vector<PagePool::Found> PagePool::find(std::span<const std::int32_t> tokens
         list.push_back({page, before});
     }
     return list;
+}
+
+std::int64_t PagePool::common_start(std::span<const std::int32_t> tokens) const {
+    std::int64_t most = 0;
+    for (const Page& page : pages_) {
+        if (page.content != kNoContent && page.before == kNoContent)
+            most = std::max(most, common_prefix(page.tokens, tokens));
+    }
+    return most;
+}
+
+std::int64_t common_prefix(std::span<const std::int32_t> a, std::span<const std::int32_t> b) {
+    const auto end = std::mismatch(a.begin(), a.end(), b.begin(), b.end()).first;
+    return end - a.begin();
+}
+
+std::string why_no_prefix(std::int64_t common, std::int64_t prompt, std::int64_t page_tokens) {
+    if (common <= 0) return {};
+    if (common < page_tokens)
+        return fmt::format("Shared prefix {} < page {}: only full pages are shared, so nothing was found.", common,
+                           page_tokens);
+    return fmt::format("All {} tokens are stored, but the last one is always computed, and its page of {} with it.",
+                       prompt, page_tokens);
 }
 
 }  // namespace decodescope

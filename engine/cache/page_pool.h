@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <span>
+#include <string>
 #include <unordered_map>
 #include <vector>
 
@@ -50,6 +51,8 @@ public:
     void share(std::int32_t page);
     // One owner less; without any, the page stands at the end of the queue.
     void give_back(std::int32_t page);
+    // Undoes take(): the only owner gives the page up unused, and it is the next one to be taken again.
+    void put_back(std::int32_t page);
     // The page is about to be written: what it held can no longer be found.
     void forget(std::int32_t page);
     // Free pages pages() .. pages - 1 at the end of the queue.
@@ -59,6 +62,9 @@ public:
     PageContent publish(std::int32_t page, PageContent before, std::span<const std::int32_t> tokens);
     // Full pages that hold the first tokens, as many as are there in a row. Changes collision counts only.
     std::vector<Found> find(std::span<const std::int32_t> tokens) const;
+    // The first tokens that begin some full page at the start of a sequence, whether it is found or not: at most
+    // page_tokens().
+    std::int64_t common_start(std::span<const std::int32_t> tokens) const;
 
 private:
     struct Page {
@@ -72,6 +78,7 @@ private:
     Page& at(std::int32_t page);
     const Page& at(std::int32_t page) const;
     void enqueue(std::int32_t page);
+    void enqueue_first(std::int32_t page);
     void dequeue(std::int32_t page);
     // A page with that content, or -1.
     std::int32_t lookup(std::uint64_t hash, PageContent before, std::span<const std::int32_t> tokens) const;
@@ -85,5 +92,11 @@ private:
     mutable std::int64_t collisions_ = 0;
     PageContent last_content_ = kNoContent;
 };
+
+// Why nothing was found of a prompt of `prompt` tokens whose first `common` tokens are stored (PG-09): one sentence;
+// empty when nothing is common.
+std::string why_no_prefix(std::int64_t common, std::int64_t prompt, std::int64_t page_tokens);
+// Tokens at the start that are the same in both.
+std::int64_t common_prefix(std::span<const std::int32_t> a, std::span<const std::int32_t> b);
 
 }  // namespace decodescope

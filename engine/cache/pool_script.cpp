@@ -99,10 +99,18 @@ Result<PoolScript::Counts> PoolScript::start(const std::string& name, const std:
     auto sequence = std::make_unique<PagedStrategy>(pool_, options_);
     const auto taken = sequence->take_prefix(tokens);
     counts.hits = taken / page;
+    if (taken == 0) counts.note = why_nothing_found(tokens);
     const std::vector<std::int32_t> rest(tokens.begin() + static_cast<std::ptrdiff_t>(taken), tokens.end());
     DS_RETURN_IF_ERROR(commit(*sequence, rest, counts.copied));
     sequences_[name] = std::move(sequence);
     return counts;
+}
+
+std::string PoolScript::why_nothing_found(const std::vector<std::int32_t>& tokens) const {
+    std::int64_t common = pool_->common_start(tokens);
+    for (const auto& [name, sequence] : sequences_)
+        common = std::max(common, common_prefix(sequence->named_tokens(), tokens));
+    return why_no_prefix(common, static_cast<std::int64_t>(tokens.size()), pool_->page_tokens());
 }
 
 Result<PagedStrategy*> PoolScript::living(const std::string& name) {
@@ -156,6 +164,7 @@ PoolState PoolScript::run(std::string_view line) {
     if (counts.ok()) {
         state.hits = counts.value().hits;
         state.copied = counts.value().copied;
+        state.note = counts.value().note;
     } else {
         state.error = counts.error().text();
     }

@@ -23,6 +23,7 @@ struct PoolState {
     std::int64_t copied = 0;                                  // pages that this line copied before it wrote
     std::map<std::int32_t, std::int64_t> owners;              // of the pages that are not free
     std::string error;                                        // empty: none
+    std::string note;                                         // why no page was found although tokens are common
 };
 
 class PoolScript {
@@ -32,12 +33,14 @@ public:
 private:
     struct Counts {
         std::int64_t hits = 0, copied = 0;
+        std::string note;
     };
     Result<Counts> obey(const std::vector<std::string>& words);
     Result<Counts> make_pool(const std::vector<std::string>& words);
     Result<Counts> start(const std::string& name, const std::vector<std::int32_t>& tokens);
     Result<Counts> append(const std::string& name, const std::vector<std::int32_t>& tokens);
     Result<Counts> fork(const std::string& from, const std::string& to);
+    std::string why_nothing_found(const std::vector<std::int32_t>& tokens) const;
     Result<PagedStrategy*> living(const std::string& name);
 
     std::shared_ptr<PagePool> pool_;

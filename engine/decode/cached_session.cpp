@@ -32,6 +32,14 @@ std::vector<SlotMove> runs_of(std::span<const std::int64_t> slot_list) {
     return runs;
 }
 
+// rows: [rows, width], one head of all rows.
+void add_squares(std::span<const float> rows, std::vector<double>& squares) {
+    const std::size_t width = rows.size() / squares.size();
+    for (std::size_t r = 0; r < squares.size(); ++r) {
+        for (const float x : rows.subspan(r * width, width)) squares[r] += static_cast<double>(x) * x;
+    }
+}
+
 std::vector<SlotMove> used_slots(const CacheStrategy& strategy) {
     const EntryList entries = strategy.entries();
     std::vector<std::int64_t> slot_list;
@@ -40,6 +48,10 @@ std::vector<SlotMove> used_slots(const CacheStrategy& strategy) {
 }
 
 }  // namespace
+
+Result<std::int64_t> kv_bytes(const LoadedModel& model, const KvFormat& format, std::int64_t tokens) {
+    return kv_shape(model.model->config, format).total_bytes(tokens);
+}
 
 Result<std::shared_ptr<KvStorage>> make_storage(const LoadedModel& model, const KvFormat& format,
                                                 const CacheStrategy& strategy) {
@@ -66,28 +78,40 @@ Result<std::unique_ptr<DecodeSession>> CachedSession::create(LoadedModelPtr mode
 
 std::int64_t CachedSession::default_pass_rows() const { return std::min(context(), kPrefillRows); }
 
-Status CachedSession::compute(std::span<const std::int32_t> tokens, std::stop_token stop, PassResult& result) {
-    const std::int64_t rows = static_cast<std::int64_t>(tokens.size());
-    DS_RETURN_IF_ERROR(runner_.prepare(rows, logits_rows(rows), max_pass_rows()));
+Status CachedSession::make_room(std::span<const std::int32_t>) {
     // Making room belongs to the step: here a growing cache pays for its copies.
     const auto start = std::chrono::steady_clock::now();
-    DS_RETURN_IF_ERROR(storage_->apply(plan_));
+    const Status status = storage_->apply(plan_);
+    copied_bytes_ = storage_->copied_bytes();
+    peak_bytes_ = storage_->peak_bytes();
+    DS_RETURN_IF_ERROR(status);
+    strategy_->hold(plan_);
     runner_.add_micros(std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count());
+    return {};
+}
+
+PassRequest CachedSession::request(std::span<const std::int32_t> tokens) {
     const EntryTable table = plan_.entries.table();
     const std::int32_t* store_entries = plan_.store_entries.empty() ? nullptr : plan_.store_entries.data();
-    std::vector<KvView> views;
+    views_.clear();
     for (int layer = 0; layer < storage_->shape().layers; ++layer)
-        views.push_back(storage_->view(layer, table, store_entries));
-    const auto positions = consecutive_positions(plan_.first_position, rows);
+        views_.push_back(storage_->view(layer, table, store_entries));
+    const auto rows = static_cast<std::int64_t>(tokens.size());
+    positions_ = consecutive_positions(plan_.first_position, rows);
     PassRequest request;
     request.tokens = tokens;
-    request.positions = positions;
+    request.positions = positions_;
     request.visibility = plan_.visibility;
-    request.views = views;
+    request.views = views_;
     request.logits_rows = logits_rows(rows);
     request.capture = config_.capture_attention;
-    DS_RETURN_IF_ERROR(runner_.run(request, stop));
-    return read_row_sizes(result);
+    return request;
+}
+
+void CachedSession::begin_step() {
+    storage_->begin_step();
+    copied_bytes_ = 0;
+    peak_bytes_ = storage_->peak_bytes();
 }
 
 Status CachedSession::settle() {
@@ -98,7 +122,7 @@ Status CachedSession::settle() {
     return {};
 }
 
-Status CachedSession::read_row_sizes(PassResult& result) const {
+Status CachedSession::read_back(PassResult& result) {
     const KvShape& shape = storage_->shape();
     const std::size_t layers = static_cast<std::size_t>(shape.layers);
     const std::size_t width = static_cast<std::size_t>(shape.head_dim);
@@ -113,8 +137,8 @@ Status CachedSession::read_row_sizes(PassResult& result) const {
             for (const KvPart part : {KvPart::K, KvPart::V}) {
                 DS_RETURN_IF_ERROR(storage_->read_rows(static_cast<int>(layer), part, run.from, run.count, values));
                 std::vector<double> squares(count, 0.0);
-                for (std::size_t i = 0; i < values.size(); ++i)
-                    squares[i / width % count] += static_cast<double>(values[i]) * values[i];
+                for (std::size_t at = 0; at < values.size(); at += count * width)
+                    add_squares(std::span(values).subspan(at, count * width), squares);
                 auto& out = part == KvPart::K ? result.k_rms : result.v_rms;
                 for (std::size_t r = 0; r < count; ++r) {
                     out[(first_row + r) * layers + layer] = static_cast<float>(
@@ -144,8 +168,8 @@ KvFacts CachedSession::kv_facts() const {
     facts.capacity_tokens = storage_->capacity();
     facts.used_bytes = storage_->used_bytes(facts.tokens_stored);
     facts.reserved_bytes = storage_->reserved_bytes();
-    facts.copied_bytes = storage_->copied_bytes();
-    facts.peak_bytes = storage_->peak_bytes();
+    facts.copied_bytes = copied_bytes_;
+    facts.peak_bytes = std::max(peak_bytes_, storage_->reserved_bytes());
     if (const auto pages = strategy_->page_counts()) add_page_facts(*pages, facts);
     return facts;
 }
@@ -170,15 +194,20 @@ void CachedSession::poison_dead_slots() {
 }
 
 Status CachedSession::reset_storage() {
-    if (strategy_->page_tokens() == 0) return storage_->reset(strategy_->capacity());
-    storage_->begin_step();
+    if (strategy_->page_tokens() == 0) {
+        const Status status = storage_->reset(strategy_->capacity());
+        copied_bytes_ = 0;
+        peak_bytes_ = storage_->peak_bytes();
+        return status;
+    }
+    begin_step();
     plan_.copies.clear();
     poison_dead_slots();
     return {};
 }
 
 void CachedSession::rows_given_up(std::int64_t kept, std::int64_t before) {
-    storage_->begin_step();
+    begin_step();
     plan_.copies.clear();
     if (strategy_->page_tokens() > 0) return poison_dead_slots();
     // Contiguous strategies: the slots that are free again are those behind the last kept row.

@@ -16,24 +16,30 @@ public:
     Result<CellValues> cell(std::int32_t layer, std::int32_t position) const override;
 
 protected:
-    Status compute(std::span<const std::int32_t> tokens, std::stop_token stop, PassResult& result) override;
+    Status make_room(std::span<const std::int32_t> tokens) override;
+    PassRequest request(std::span<const std::int32_t> tokens) override;
+    Status read_back(PassResult& result) override;
     Status settle() override;
     std::int64_t default_pass_rows() const override;
     StepShape step_shape(std::int64_t new_tokens) const override;
-    void begin_step() override { storage_->begin_step(); }
+    void begin_step() override;
     void rows_given_up(std::int64_t kept, std::int64_t before) override;
     Status reset_storage() override;
 
 private:
     CachedSession(LoadedModelPtr model, const SessionConfig& config, std::unique_ptr<CacheStrategy> strategy)
         : SessionBase(std::move(model), config, std::move(strategy)) {}
-    Status read_row_sizes(PassResult& result) const;
     void add_page_facts(const PageCounts& pages, KvFacts& facts) const;
     void poison_dead_slots();
 
     std::shared_ptr<KvStorage> storage_;  // with pages it is shared by forks and by conversations with a common prefix
+    std::vector<std::int32_t> positions_;  // of the pass
+    std::vector<KvView> views_;            // [layers]
+    std::int64_t copied_bytes_ = 0, peak_bytes_ = 0;  // of this session's last step; those of the storage are anyone's
 };
 
+// Bytes of K and V of `tokens` tokens in all layers. Memory error beyond 64 bits.
+Result<std::int64_t> kv_bytes(const LoadedModel& model, const KvFormat& format, std::int64_t tokens);
 // Room for what the strategy says; Memory error with both numbers.
 Result<std::shared_ptr<KvStorage>> make_storage(const LoadedModel& model, const KvFormat& format,
                                                 const CacheStrategy& strategy);

@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "engine/measure/run_facts.h"
-
 namespace decodescope {
 namespace {
 
@@ -69,9 +67,12 @@ struct Generation::State {
     }
 
     Status check_prompt(std::span<const std::int32_t> prompt) const;
-    Status run(std::span<const std::int32_t> fed, Phase phase, bool sample, const ProgressFn& progress,
-               std::stop_token stop);
-    Status feed_passes(std::span<const std::int32_t> fed, const ProgressFn& progress, std::stop_token stop);
+    void open(std::size_t fed, Phase phase, bool sample);
+    Status open_decode();
+    std::span<const std::int32_t> next_pass() const;
+    Status take(const PassResult& pass);
+    void abandon(const Error& why);
+    Status run(const ProgressFn& progress, std::stop_token stop);
     Status sample_next();
     void follow_session();
     void drop_pending() {
@@ -96,6 +97,9 @@ struct Generation::State {
     std::int32_t step_index = 0;
     std::int64_t rows_recorded = 0;    // tokens 0 .. rows_recorded - 1 have a row
     StepFacts step;                    // being built, then the last one
+    // A step that was opened and whose passes are not all taken yet: it feeds the end of `tokens`.
+    bool is_open = false, samples = false;
+    StepFacts step_before;
 };
 
 Status Generation::State::check_prompt(std::span<const std::int32_t> prompt) const {
@@ -160,56 +164,83 @@ void Generation::State::record_row(std::int32_t token, const PassResult* pass, s
                           pass->entry_positions(pass_row), pass->attention_stride);
 }
 
-Status Generation::State::feed_passes(std::span<const std::int32_t> fed, const ProgressFn& progress,
-                                      std::stop_token stop) {
-    const std::int64_t total = static_cast<std::int64_t>(fed.size());
-    for (std::int64_t done = 0; done < total;) {
-        const std::int64_t rows = std::min(session->max_pass_rows(), total - done);
-        const auto part = fed.subspan(static_cast<std::size_t>(done), static_cast<std::size_t>(rows));
-        auto pass = session->feed(part, stop);
-        if (!pass.ok()) return pass.error();
-        add_pass(step, *pass);
-        for (std::int32_t r = 0; r < pass->rows; ++r) record_row(part[static_cast<std::size_t>(r)], &*pass, r);
-        logits.assign(pass->logits.begin(), pass->logits.end());
-        if (config.on_pass) config.on_pass(*pass, part, step.phase);
-        done += rows;
-        if (progress) progress(done, total);
-    }
-    return {};
-}
-
-// One step: feeds `fed`, which is the end of `tokens`, samples, publishes the facts. After an error what was fed stays
-// fed, and is published when it is more than nothing.
-Status Generation::State::run(std::span<const std::int32_t> fed, Phase phase, bool sample, const ProgressFn& progress,
-                              std::stop_token stop) {
-    StepFacts previous = std::exchange(step, StepFacts{});
+// One step begins: it will feed the last `fed` of `tokens`, then sample.
+void Generation::State::open(std::size_t fed, Phase phase, bool sample) {
+    step_before = std::exchange(step, StepFacts{});
     step.index = step_index;
     step.phase = phase;
     step.first_row = recording == nullptr ? static_cast<std::int32_t>(rows_recorded) : recording->row_count();
     pending = false;
     stop_reason.clear();
-    const std::size_t first = tokens.size() - fed.size();
+    is_open = true;
+    samples = sample;
+    const std::size_t first = tokens.size() - fed;
     // Rows that a session brought along belong to the first step, without attention.
     const auto seen_tokens = session->tokens();
     for (std::size_t i = static_cast<std::size_t>(rows_recorded); i < first; ++i) {
         record_row(seen_tokens[i], nullptr, 0);
         ++step.row_count;
     }
-    Status status = feed_passes(fed, progress, stop);
-    if (status.ok() && sample) status = sample_next();
-    if (!status.ok()) {
-        if (status.error().kind == ErrorKind::Cancelled) stop_reason = "cancelled";
-        tokens.resize(static_cast<std::size_t>(seen()));
-        is_generated.resize(tokens.size());
-        if (step.row_count > 0) {
-            publish();
-        } else {
-            step = std::move(previous);
+}
+
+// What the open step feeds next; empty when none is open.
+std::span<const std::int32_t> Generation::State::next_pass() const {
+    if (!is_open) return {};
+    const auto rest = std::span(tokens).subspan(static_cast<std::size_t>(seen()));
+    return rest.first(std::min(rest.size(), static_cast<std::size_t>(session->max_pass_rows())));
+}
+
+// After the last pass of the step it samples and publishes the facts.
+Status Generation::State::take(const PassResult& pass) {
+    add_pass(step, pass);
+    const auto rows = static_cast<std::size_t>(pass.rows);
+    const auto fed = std::span<const std::int32_t>(tokens).subspan(static_cast<std::size_t>(seen()) - rows, rows);
+    for (std::int32_t r = 0; r < pass.rows; ++r) record_row(fed[static_cast<std::size_t>(r)], &pass, r);
+    logits.assign(pass.logits.begin(), pass.logits.end());
+    if (config.on_pass) config.on_pass(pass, fed, step.phase);
+    if (seen() < static_cast<std::int64_t>(tokens.size())) return {};
+    if (samples) {
+        if (Status status = sample_next(); !status.ok()) {
+            abandon(status.error());
+            return status;
         }
-        return status;
+    } else {
+        stop_reason = "length";
     }
-    if (!sample) stop_reason = "length";
+    is_open = false;
     publish();
+    return {};
+}
+
+// What was fed stays fed, and is published when it is more than nothing.
+void Generation::State::abandon(const Error& why) {
+    if (!is_open) return;
+    is_open = false;
+    if (why.kind == ErrorKind::Cancelled) stop_reason = "cancelled";
+    const std::size_t kept = static_cast<std::size_t>(seen());
+    pending = step.phase == Phase::Decode && kept < tokens.size();
+    tokens.resize(kept + (pending ? 1 : 0));
+    is_generated.resize(tokens.size());
+    if (step.row_count > 0) {
+        publish();
+    } else {
+        step = std::move(step_before);
+    }
+}
+
+// The passes of the open step, one by one.
+Status Generation::State::run(const ProgressFn& progress, std::stop_token stop) {
+    const std::int64_t first = seen(), total = static_cast<std::int64_t>(tokens.size()) - first;
+    while (is_open) {
+        auto pass = session->feed(next_pass(), stop);
+        if (!pass.ok()) {
+            abandon(pass.error());
+            return pass.error();
+        }
+        const std::int64_t done = seen() - first;
+        DS_RETURN_IF_ERROR(take(*pass));
+        if (progress) progress(done, total);
+    }
     return {};
 }
 
@@ -257,7 +288,12 @@ Generation::Generation(std::shared_ptr<DecodeSession> session, const GenerationC
 
 Generation::~Generation() = default;
 
-Status Generation::start(std::span<const std::int32_t> prompt_in, const ProgressFn& progress, std::stop_token stop) {
+Status Generation::start(std::span<const std::int32_t> prompt, const ProgressFn& progress, std::stop_token stop) {
+    DS_RETURN_IF_ERROR(open(prompt));
+    return state_->run(progress, stop);
+}
+
+Status Generation::open(std::span<const std::int32_t> prompt_in) {
     State& s = *state_;
     const std::vector<std::int32_t> prompt(prompt_in.begin(), prompt_in.end());  // it may be our own tokens()
     DS_RETURN_IF_ERROR(validate(s.config.sampler));
@@ -276,7 +312,8 @@ Status Generation::start(std::span<const std::int32_t> prompt_in, const Progress
     s.follow_session();
     s.tokens.assign(prompt.begin(), prompt.end());
     s.is_generated.assign(prompt.size(), 0);
-    return s.run(std::span(prompt).subspan(static_cast<std::size_t>(s.seen())), Phase::Prefill, true, progress, stop);
+    s.open(prompt.size() - static_cast<std::size_t>(s.seen()), Phase::Prefill, true);
+    return {};
 }
 
 Status Generation::feed_again(std::span<const std::int32_t> tokens_in, std::span<const bool> generated,
@@ -305,7 +342,8 @@ Status Generation::feed_again(std::span<const std::int32_t> tokens_in, std::span
     if (s.config.sampler.temperature > 0) {
         for (std::int64_t drawn = s.generated(); drawn > 0; --drawn) s.sampler.next_uniform();
     }
-    return s.run(tokens, Phase::Refeed, !s.length_reached(), progress, stop);
+    s.open(tokens.size(), Phase::Refeed, !s.length_reached());
+    return s.run(progress, stop);
 }
 
 void Generation::mark_generated(std::span<const bool> generated) {
@@ -318,29 +356,35 @@ void Generation::mark_generated(std::span<const bool> generated) {
 }
 
 Status Generation::step(std::stop_token stop) {
-    State& s = *state_;
-    if (finished() && s.stop_reason != "cancelled") return {};
-    s.follow_session();
-    if (s.length_reached()) {
-        s.stop_reason = "length";
-        return {};
-    }
-    if (!s.pending)
-        return make_error(ErrorKind::Argument, "There is no token to feed.", "Start the run with a prompt.");
-    if (s.seen() >= s.session->context()) {
-        s.stop_reason = "context_full";
-        return {};
-    }
-    const std::int32_t token = s.tokens.back();
-    const std::int64_t before = s.seen();
-    const Status status = s.run({&token, 1}, Phase::Decode, true, {}, stop);
-    if (!status.ok() && s.seen() == before) {  // not fed: it is still the next one
-        s.tokens.push_back(token);
-        s.is_generated.push_back(1);
-        s.pending = true;
-    }
-    return status;
+    DS_RETURN_IF_ERROR(state_->open_decode());
+    return state_->run({}, stop);
 }
+
+// Opens a step that feeds the pending token, unless the run is finished.
+Status Generation::State::open_decode() {
+    if (!stop_reason.empty() && stop_reason != "cancelled") return {};
+    follow_session();
+    if (length_reached()) {
+        stop_reason = "length";
+        return {};
+    }
+    if (!pending)
+        return make_error(ErrorKind::Argument, "There is no token to feed.", "Start the run with a prompt.");
+    if (seen() >= session->context()) {
+        stop_reason = "context_full";
+        return {};
+    }
+    open(1, Phase::Decode, true);
+    return {};
+}
+
+std::span<const std::int32_t> Generation::next_pass() {
+    if (!state_->is_open && state_->pending) (void)state_->open_decode();  // with a pending token it cannot fail
+    return state_->next_pass();
+}
+
+Status Generation::take(const PassResult& pass) { return state_->take(pass); }
+void Generation::abandon(const Error& why) { state_->abandon(why); }
 
 bool Generation::finished() const { return !state_->stop_reason.empty(); }
 std::int64_t Generation::generated_count() const { return state_->generated(); }
@@ -352,33 +396,5 @@ const StepFacts& Generation::last_step() const { return state_->step; }
 DecodeSession& Generation::session() { return *state_->session; }
 const std::shared_ptr<RunRecording>& Generation::recording() const { return state_->recording; }
 void Generation::set_stop_reason(std::string reason) { state_->stop_reason = std::move(reason); }
-
-RunFacts make_run_facts(const DecodeSession& session, const SamplerConfig& sampler) {
-    const LoadedModel& loaded = session.model();
-    const BackendInfo& backend = loaded.backend->info();
-    RunFacts facts;
-    facts.program_version = program_version();
-    facts.commit = program_commit();
-    facts.date = utc_date();
-    facts.model_source = loaded.model->source;
-    facts.model_name = loaded.model->config.name;
-    facts.model_identity = loaded.model->identity;
-    facts.config = loaded.model->config;
-    facts.meaningless_text = loaded.model->meaningless_text;
-    facts.backend = backend.id;
-    facts.device = backend.device;
-    facts.cpu = cpu_name();
-    facts.instruction_set = backend.instruction_set;
-    facts.threads = backend.threads;
-    facts.weights_type = element_name(loaded.weights->matrix_type());
-    facts.cache_spec = to_string(session.config().cache);
-    facts.kv_type = to_string(session.config().kv);
-    facts.sampler = sampler;
-    facts.weight_bytes = loaded.weights->bytes();
-    facts.stages = session.stage_names();
-    facts.stage_layers = session.stage_layers();
-    facts.head_roles = loaded.model->head_roles;
-    return facts;
-}
 
 }  // namespace decodescope

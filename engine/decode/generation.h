@@ -44,6 +44,16 @@ public:
     // error of that kind, nothing fed, and the next call goes on.
     Status step(std::stop_token stop);
 
+    // start() and step() in parts, for a caller that computes passes of several conversations in one (Batch). open()
+    // checks the prompt and takes a stored prefix as start() does. next_pass() gives the tokens of the next pass, the
+    // same ones until take() or abandon(); empty when the run is finished. take() is given what the session's pass over
+    // them gave; after the last one of a step the next token has been sampled. abandon() gives up an open step after an
+    // error, as start() and step() do: what was fed stays, and a token that was not fed is still the next one.
+    Status open(std::span<const std::int32_t> prompt);
+    std::span<const std::int32_t> next_pass();
+    Status take(const PassResult& pass);
+    void abandon(const Error& why);
+
     bool finished() const;
     std::int64_t generated_count() const;             // tokens sampled so far, the pending one included
     const std::string& stop_reason() const;           // "", "length", "eos", "context_full", "cancelled"
@@ -60,7 +70,9 @@ private:
     std::unique_ptr<State> state_;
 };
 
-// The facts of a run, without the prompt's length and what depends on the date: the caller knows those better.
+// The facts of a run, without the prompt's length and what depends on the date: the caller knows those better. Without
+// a session there are no names of stages.
 RunFacts make_run_facts(const DecodeSession& session, const SamplerConfig& sampler);
+RunFacts make_run_facts(const LoadedModel& model, const SessionConfig& config, const SamplerConfig& sampler);
 
 }  // namespace decodescope

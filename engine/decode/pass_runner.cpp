@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <numeric>
 
 namespace decodescope {
 namespace {
@@ -85,44 +84,80 @@ void PassRunner::keep_entries(std::int64_t row, std::span<const std::int32_t> se
     }
 }
 
-Status PassRunner::run(const PassRequest& request, std::stop_token stop) {
-    const std::size_t rows = request.tokens.size();
-    DS_CHECK(step_ != nullptr && static_cast<std::int64_t>(rows) <= max_rows_ &&
-             request.logits_rows <= max_logits_rows_);
-    DS_CHECK(request.positions.size() == rows && request.visibility.size() == rows);
-    DS_CHECK(request.logits_rows <= static_cast<std::int64_t>(rows));
-    std::vector<std::int32_t> logits_rows(static_cast<std::size_t>(request.logits_rows));
-    std::iota(logits_rows.begin(), logits_rows.end(),
-              static_cast<std::int32_t>(static_cast<std::int64_t>(rows) - request.logits_rows));
-    logits_.resize(logits_rows.size() * static_cast<std::size_t>(model_->program.vocabulary));
+// The requests one after the other, as a step takes them.
+struct PassRunner::JointRows {
+    std::vector<std::int32_t> tokens, positions, logits_rows;
+    std::vector<RowVisibility> visibility;
+    std::vector<SequenceRows> sequences;
+
+    void add(const PassRequest& request) {
+        const std::size_t rows = request.tokens.size();
+        DS_CHECK(request.positions.size() == rows && request.visibility.size() == rows);
+        DS_CHECK(request.logits_rows <= static_cast<std::int64_t>(rows));
+        sequences.push_back(
+            {static_cast<std::int32_t>(tokens.size()), static_cast<std::int32_t>(rows), request.views});
+        tokens.insert(tokens.end(), request.tokens.begin(), request.tokens.end());
+        positions.insert(positions.end(), request.positions.begin(), request.positions.end());
+        visibility.insert(visibility.end(), request.visibility.begin(), request.visibility.end());
+        for (std::int64_t i = request.logits_rows; i > 0; --i)
+            logits_rows.push_back(static_cast<std::int32_t>(static_cast<std::int64_t>(tokens.size()) - i));
+    }
+};
+
+Status PassRunner::run(std::span<const PassRequest> requests, std::stop_token stop) {
+    JointRows rows;
+    for (const PassRequest& request : requests) rows.add(request);
+    const PassRequest& first = requests.front();
+    DS_CHECK(step_ != nullptr && static_cast<std::int64_t>(rows.tokens.size()) <= max_rows_ &&
+             static_cast<std::int64_t>(rows.logits_rows.size()) <= max_logits_rows_);
+    DS_CHECK(requests.size() == 1 || std::none_of(requests.begin(), requests.end(),
+                                                  [](const PassRequest& request) { return request.capture; }));
+    logits_.resize(rows.logits_rows.size() * static_cast<std::size_t>(model_->program.vocabulary));
+    shown_logits_ = logits_;
     std::vector<float*> attention_out;
-    if (request.capture) {
-        size_attention(request);
+    if (first.capture) {
+        size_attention(first);
         for (auto& layer : attention_) attention_out.push_back(layer.data());
     } else {
         attention_.clear();
         attention_stride_ = 0;
     }
     seen_positions_.clear();
-    const SequenceRows sequence{0, static_cast<std::int32_t>(rows), request.views};
     StepInputs inputs;
-    inputs.tokens = request.tokens;
-    inputs.positions = request.positions;
-    inputs.visibility = request.visibility;
-    inputs.sequences = {&sequence, 1};
-    inputs.logits_rows = logits_rows;
+    inputs.tokens = rows.tokens;
+    inputs.positions = rows.positions;
+    inputs.visibility = rows.visibility;
+    inputs.sequences = rows.sequences;
+    inputs.logits_rows = rows.logits_rows;
     inputs.attention_out = attention_out;
     inputs.attention_stride = attention_stride_;
+    DS_RETURN_IF_ERROR(run_step(inputs, stop));
+    compact_attention(first);
+    return {};
+}
+
+Status PassRunner::run_step(const StepInputs& inputs, std::stop_token stop) {
     StepOutputs outputs;
     outputs.logits = logits_;
     DS_RETURN_IF_ERROR(model_->backend->run(*step_, inputs, outputs, stop));
-    compact_attention(request);
     warm_up_ = warm_up_ || fresh_;
     fresh_ = false;
     micros_ += outputs.micros;
     stage_micros_.resize(std::max(stage_micros_.size(), outputs.stage_micros.size()));
     for (std::size_t i = 0; i < outputs.stage_micros.size(); ++i) stage_micros_[i] += outputs.stage_micros[i];
     return {};
+}
+
+void PassRunner::take(const PassRunner& joint, std::int64_t first_logits_row, std::int64_t logits_rows) {
+    const auto width = static_cast<std::size_t>(model_->program.vocabulary);
+    shown_logits_ = joint.logits().subspan(static_cast<std::size_t>(first_logits_row) * width,
+                                           static_cast<std::size_t>(logits_rows) * width);
+    attention_.clear();
+    attention_stride_ = 0;
+    seen_positions_.clear();
+    micros_ = joint.micros_;
+    stage_micros_ = joint.stage_micros_;
+    warm_up_ = joint.warm_up_;
 }
 
 std::vector<const float*> PassRunner::attention() const {

@@ -1,5 +1,6 @@
 // Runs one forward pass on a backend: compiles when more rows are needed, owns the host buffers of logits and
-// attention, adds up times. A feed of the session is one or two passes between two calls of begin().
+// attention, adds up times. A feed of the session is one or two passes between two calls of begin(). The rows of
+// several sessions can be computed in one pass, which reads the weights once for all of them.
 #pragma once
 
 #include <cstdint>
@@ -29,9 +30,14 @@ public:
     // Room for a pass; never more than `most_rows` rows are prepared ahead. Compiles in powers of two.
     Status prepare(std::int64_t rows, std::int64_t logits_rows, std::int64_t most_rows);
     void begin();
-    Status run(const PassRequest& request, std::stop_token stop);
+    Status run(const PassRequest& request, std::stop_token stop) { return run(std::span(&request, 1), stop); }
+    // The rows of one request after those of another. Attention is captured only when there is one.
+    Status run(std::span<const PassRequest> requests, std::stop_token stop);
+    // Takes over what `joint` computed for one of its requests, whose logits rows were the first_logits_row-th and the
+    // logits_rows - 1 after it. The logits stay with `joint`.
+    void take(const PassRunner& joint, std::int64_t first_logits_row, std::int64_t logits_rows);
 
-    std::span<const float> logits() const { return logits_; }  // [logits_rows, vocabulary]
+    std::span<const float> logits() const { return shown_logits_; }  // [logits_rows, vocabulary]
     std::vector<const float*> attention() const;               // [layers]; empty when the last pass captured none
     std::int64_t attention_stride() const { return attention_stride_; }
     // Positions of the entries that each row of the last pass sees, row after row; empty when entry e is position e or
@@ -45,6 +51,8 @@ public:
     const std::vector<int>& stage_layers() const { return stage_layers_; }
 
 private:
+    struct JointRows;
+    Status run_step(const StepInputs& inputs, std::stop_token stop);
     void size_attention(const PassRequest& request);
     void compact_attention(const PassRequest& request);
     void keep_entries(std::int64_t row, std::span<const std::int32_t> seen);
@@ -57,6 +65,7 @@ private:
     std::vector<std::string> stage_names_;
     std::vector<int> stage_layers_;
     std::vector<float> logits_;
+    std::span<const float> shown_logits_;        // logits_, or a part of those of another runner
     std::vector<std::vector<float>> attention_;  // [layers][rows * heads * stride]
     std::int64_t attention_stride_ = 0;
     std::vector<std::int32_t> seen_positions_;

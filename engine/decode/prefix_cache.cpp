@@ -1,5 +1,6 @@
 #include "engine/decode/prefix_cache.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "engine/decode/cached_session.h"
@@ -7,7 +8,8 @@
 namespace decodescope {
 
 Result<PrefixCache::Group> PrefixCache::group_for(const LoadedModelPtr& model, const CacheSpec& cache,
-                                                  const KvFormat& format, const RunLimits& limits) {
+                                                  const KvFormat& format, const RunLimits& limits,
+                                                  std::int64_t tokens) {
     std::erase_if(entries_, [](const Entry& entry) { return entry.model.expired(); });
     for (const auto& entry : entries_) {
         if (entry.model.lock() == model && entry.cache == cache && entry.format == format) return entry.group;
@@ -16,9 +18,15 @@ Result<PrefixCache::Group> PrefixCache::group_for(const LoadedModelPtr& model, c
     if (!strategy.ok()) return strategy.error();
     const std::int64_t page = (*strategy)->page_tokens();
     DS_CHECK(page > 0);
+    std::int64_t pages = (*strategy)->capacity() / page;
+    if ((*strategy)->capacity_can_grow()) pages = std::max(pages, (tokens + page - 1) / page);
+    RunLimits of_group = limits;
+    of_group.pages = std::make_shared<PagePool>(pages, page, hash_);
+    strategy = make_strategy(cache, of_group);
+    if (!strategy.ok()) return strategy.error();
     auto storage = make_storage(*model, format, **strategy);
     if (!storage.ok()) return storage.error();
-    Group group{std::make_shared<PagePool>((*strategy)->capacity() / page, page, hash_), std::move(*storage)};
+    Group group{of_group.pages, std::move(*storage)};
     entries_.push_back({model, cache, format, group});
     return group;
 }

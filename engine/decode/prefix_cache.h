@@ -21,9 +21,10 @@ public:
 
     explicit PrefixCache(PagePool::Hash hash = {}) : hash_(std::move(hash)) {}
 
-    // The group of such conversations, made for the limits of the first of them. Memory error when there is no room.
+    // The group of such conversations, made for the limits of the first of them; where the number of pages is not
+    // given, for at least `tokens`. Memory error when there is no room.
     Result<Group> group_for(const LoadedModelPtr& model, const CacheSpec& cache, const KvFormat& format,
-                            const RunLimits& limits);
+                            const RunLimits& limits, std::int64_t tokens = 0);
 
 private:
     struct Entry {

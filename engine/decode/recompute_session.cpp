@@ -33,10 +33,10 @@ Status RecomputeSession::prepare_scratch(std::int64_t entries, bool every_layer)
     return {};
 }
 
-std::vector<KvView> RecomputeSession::scratch_views(std::int64_t entries) const {
+void RecomputeSession::lay_views(std::int64_t entries) {
     const auto& shape = model_->model->config;
     const std::int64_t part_bytes = shape.kv_heads * scratch_capacity_ * shape.head_dim * 4;
-    std::vector<KvView> views;
+    views_.clear();
     for (std::int64_t layer = 0; layer < shape.layers; ++layer) {
         KvView view;
         view.k.row_stride = shape.head_dim;
@@ -47,41 +47,53 @@ std::vector<KvView> RecomputeSession::scratch_views(std::int64_t entries) const 
         view.table.count = static_cast<std::int32_t>(entries);
         view.kv_heads = static_cast<int>(shape.kv_heads);
         view.head_dim = static_cast<int>(shape.head_dim);
-        views.push_back(view);
+        views_.push_back(view);
     }
-    return views;
 }
 
-Status RecomputeSession::run_rows(std::span<const std::int32_t> all_tokens, std::int64_t first, std::int64_t count,
-                                  std::int64_t logits_rows, bool capture, std::stop_token stop) {
-    const auto views = scratch_views(first + count);
-    const auto positions = consecutive_positions(first, count);
-    const auto visibility = causal_visibility(first, count);
+PassRequest RecomputeSession::rows_request(std::int64_t first, std::int64_t count, std::int64_t logits_rows,
+                                           bool capture) {
+    lay_views(first + count);
+    positions_ = consecutive_positions(first, count);
+    visibility_ = causal_visibility(first, count);
     PassRequest request;
-    request.tokens = all_tokens.subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(count));
-    request.positions = positions;
-    request.visibility = visibility;
-    request.views = views;
+    request.tokens = std::span(all_).subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(count));
+    request.positions = positions_;
+    request.visibility = visibility_;
+    request.views = views_;
     request.logits_rows = logits_rows;
     request.capture = capture;
-    return runner_.run(request, stop);
+    return request;
+}
+
+Status RecomputeSession::make_room(std::span<const std::int32_t> tokens) {
+    all_ = tokens_;
+    all_.insert(all_.end(), tokens.begin(), tokens.end());
+    // Attention of the new rows only: that of a whole square would be the largest buffer of the program. The rows
+    // before them are then a pass of their own, whose K and V must survive in every layer.
+    return prepare_scratch(static_cast<std::int64_t>(all_.size()), config_.capture_attention && !tokens_.empty());
+}
+
+PassRequest RecomputeSession::request(std::span<const std::int32_t> tokens) {
+    const auto rows = static_cast<std::int64_t>(tokens.size()), total = static_cast<std::int64_t>(all_.size());
+    const bool only_new = config_.capture_attention && total > rows;
+    return rows_request(only_new ? total - rows : 0, only_new ? rows : total, logits_rows(rows),
+                        config_.capture_attention);
 }
 
 Status RecomputeSession::compute(std::span<const std::int32_t> tokens, std::stop_token stop, PassResult& result) {
-    std::vector<std::int32_t> all(tokens_);
-    all.insert(all.end(), tokens.begin(), tokens.end());
-    const std::int64_t total = static_cast<std::int64_t>(all.size());
-    const std::int64_t rows = static_cast<std::int64_t>(tokens.size());
-    const std::int64_t before = total - rows;
-    // Attention of the new rows only: that of a whole square would be the largest buffer of the program. The rows
-    // before them are then a pass of their own, whose K and V must survive in every layer.
+    DS_RETURN_IF_ERROR(make_room(tokens));
+    const auto rows = static_cast<std::int64_t>(tokens.size());
+    const std::int64_t total = static_cast<std::int64_t>(all_.size()), before = total - rows;
     const bool two_passes = config_.capture_attention && before > 0;
     DS_RETURN_IF_ERROR(runner_.prepare(two_passes ? std::max(before, rows) : total, logits_rows(rows), context()));
-    DS_RETURN_IF_ERROR(prepare_scratch(total, two_passes));
-    if (two_passes) DS_RETURN_IF_ERROR(run_rows(all, 0, before, 0, false, stop));
-    DS_RETURN_IF_ERROR(run_rows(all, two_passes ? before : 0, two_passes ? rows : total, logits_rows(rows),
-                                config_.capture_attention, stop));
-    const std::size_t sizes = static_cast<std::size_t>(rows * model_->model->config.layers);
+    if (two_passes) DS_RETURN_IF_ERROR(runner_.run(rows_request(0, before, 0, false), stop));
+    DS_RETURN_IF_ERROR(runner_.run(request(tokens), stop));
+    return read_back(result);
+}
+
+Status RecomputeSession::read_back(PassResult& result) {
+    const std::size_t sizes = static_cast<std::size_t>(plan_.new_tokens * model_->model->config.layers);
     result.k_rms.assign(sizes, std::numeric_limits<float>::quiet_NaN());
     result.v_rms = result.k_rms;
     return {};

@@ -15,6 +15,9 @@ public:
     Result<CellValues> cell(std::int32_t layer, std::int32_t position) const override;
 
 protected:
+    Status make_room(std::span<const std::int32_t> tokens) override;
+    PassRequest request(std::span<const std::int32_t> tokens) override;
+    Status read_back(PassResult& result) override;
     Status compute(std::span<const std::int32_t> tokens, std::stop_token stop, PassResult& result) override;
     std::int64_t default_pass_rows() const override { return context(); }
     StepShape step_shape(std::int64_t new_tokens) const override;
@@ -24,12 +27,14 @@ private:
     RecomputeSession(LoadedModelPtr model, const SessionConfig& config, std::unique_ptr<CacheStrategy> strategy)
         : SessionBase(std::move(model), config, std::move(strategy)) {}
     Status prepare_scratch(std::int64_t entries, bool every_layer);
-    std::vector<KvView> scratch_views(std::int64_t entries) const;
-    // Rows first .. first + count - 1 of all_tokens, after the rows before them have been run with scratch of every
-    // layer.
-    Status run_rows(std::span<const std::int32_t> all_tokens, std::int64_t first, std::int64_t count,
-                    std::int64_t logits_rows, bool capture, std::stop_token stop);
+    // Rows first .. first + count - 1 of all_; those before them have been run with scratch of every layer.
+    PassRequest rows_request(std::int64_t first, std::int64_t count, std::int64_t logits_rows, bool capture);
+    void lay_views(std::int64_t entries);
 
+    // Of the pass that is being computed.
+    std::vector<std::int32_t> all_, positions_;
+    std::vector<RowVisibility> visibility_;
+    std::vector<KvView> views_;
     // [layers or 1][K, V][kv_heads, capacity, head_dim] f32
     BufferPtr scratch_;
     std::int64_t scratch_capacity_ = 0;

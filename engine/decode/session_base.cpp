@@ -79,26 +79,74 @@ Status SessionBase::check_tokens(std::span<const std::int32_t> tokens) const {
 }
 
 Result<PassResult> SessionBase::feed(std::span<const std::int32_t> tokens, std::stop_token stop) {
+    DS_RETURN_IF_ERROR(plan_pass(tokens, stop));
+    PassResult result = new_result();
+    if (const Status status = compute(tokens, stop, result); !status.ok()) {
+        drop_pass();
+        return status.error();
+    }
+    return take_pass(tokens, std::move(result));
+}
+
+Status SessionBase::plan_pass(std::span<const std::int32_t> tokens, std::stop_token stop) {
     DS_RETURN_IF_ERROR(check_tokens(tokens));
     if (stop.stop_requested()) return make_error(ErrorKind::Cancelled, "Cancelled before the pass began.");
-    const std::int64_t rows = static_cast<std::int64_t>(tokens.size());
-    auto plan = strategy_->plan(rows);
+    auto plan = strategy_->plan(static_cast<std::int64_t>(tokens.size()));
     if (!plan.ok()) return plan.error();
     plan_ = std::move(*plan);
     strategy_->begin_write(plan_);
     runner_.begin();
     begin_step();
+    return {};
+}
+
+Status SessionBase::compute(std::span<const std::int32_t> tokens, std::stop_token stop, PassResult& result) {
+    const auto rows = static_cast<std::int64_t>(tokens.size());
+    DS_RETURN_IF_ERROR(runner_.prepare(rows, logits_rows(rows), max_pass_rows()));
+    DS_RETURN_IF_ERROR(make_room(tokens));
+    DS_RETURN_IF_ERROR(runner_.run(request(tokens), stop));
+    return read_back(result);
+}
+
+PassResult SessionBase::new_result() const {
     PassResult result;
     result.first_position = plan_.first_position;
-    result.rows = static_cast<std::int32_t>(rows);
-    DS_RETURN_IF_ERROR(compute(tokens, stop, result));
-    DS_RETURN_IF_ERROR(check_finite(result));
-    DS_RETURN_IF_ERROR(settle());
+    result.rows = static_cast<std::int32_t>(plan_.new_tokens);
+    return result;
+}
+
+// The pass has been computed: its rows are kept, unless a value is not finite.
+Result<PassResult> SessionBase::take_pass(std::span<const std::int32_t> tokens, PassResult result) {
+    Status status = check_finite(result);
+    if (status.ok()) status = settle();
+    if (!status.ok()) {
+        drop_pass();
+        return status.error();
+    }
     strategy_->commit(plan_);
     strategy_->name_tokens(tokens);
     tokens_.insert(tokens_.end(), tokens.begin(), tokens.end());
-    fill_result(rows, result);
+    fill_result(static_cast<std::int64_t>(tokens.size()), result);
     return result;
+}
+
+Status SessionBase::begin_pass(std::span<const std::int32_t> tokens, std::stop_token stop) {
+    DS_CHECK(!config_.capture_attention);
+    DS_RETURN_IF_ERROR(plan_pass(tokens, stop));
+    pass_tokens_.assign(tokens.begin(), tokens.end());
+    Status status = make_room(tokens);
+    if (!status.ok()) drop_pass();
+    return status;
+}
+
+Result<PassResult> SessionBase::end_pass(const PassRunner& joint, std::int64_t first_logits_row) {
+    runner_.take(joint, first_logits_row, logits_rows(plan_.new_tokens));
+    PassResult result = new_result();
+    if (const Status status = read_back(result); !status.ok()) {
+        drop_pass();
+        return status.error();
+    }
+    return take_pass(pass_tokens_, std::move(result));
 }
 
 Status SessionBase::check_finite(const PassResult& result) const {

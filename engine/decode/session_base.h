@@ -28,11 +28,25 @@ public:
     // Compiles for single rows, so that the stages have names before the first token.
     Status prepare_first() { return runner_.prepare(1, 1, 1); }
 
+    // feed() in parts, for a pass that several sessions share. Every one of them begins; then each says what it reads
+    // (valid until its pass ends); after the joint run each ends its pass, or drops it and is as before.
+    Status begin_pass(std::span<const std::int32_t> tokens, std::stop_token stop);
+    PassRequest request_pass() { return request(pass_tokens_); }
+    // `first_logits_row`: which of the joint logits rows is the first of this session.
+    Result<PassResult> end_pass(const PassRunner& joint, std::int64_t first_logits_row);
+    void drop_pass() { strategy_->release(); }
+
 protected:
     SessionBase(LoadedModelPtr model, const SessionConfig& config, std::unique_ptr<CacheStrategy> strategy);
 
-    // Runs the pass of plan_ over `tokens` and fills k_rms and v_rms. What it leaves behind after an error is scratch.
-    virtual Status compute(std::span<const std::int32_t> tokens, std::stop_token stop, PassResult& result) = 0;
+    // Makes room for the pass of plan_ over `tokens`. What it leaves behind after an error is scratch.
+    virtual Status make_room(std::span<const std::int32_t> tokens) = 0;
+    // What that pass reads, logits_rows and capture included.
+    virtual PassRequest request(std::span<const std::int32_t> tokens) = 0;
+    // Fills k_rms and v_rms.
+    virtual Status read_back(PassResult& result) = 0;
+    // The three together with the run between them.
+    virtual Status compute(std::span<const std::int32_t> tokens, std::stop_token stop, PassResult& result);
     // The pass is good: its rows take their places. From here on nothing can be refused.
     virtual Status settle() { return {}; }
     virtual std::int64_t default_pass_rows() const = 0;
@@ -51,9 +65,14 @@ protected:
     CachePlan plan_;  // of the last pass; its position table outlives the call
 
 private:
+    Status plan_pass(std::span<const std::int32_t> tokens, std::stop_token stop);
+    PassResult new_result() const;
+    Result<PassResult> take_pass(std::span<const std::int32_t> tokens, PassResult result);
     Status check_tokens(std::span<const std::int32_t> tokens) const;
     Status check_finite(const PassResult& result) const;
     void fill_result(std::int64_t rows, PassResult& result) const;
+
+    std::vector<std::int32_t> pass_tokens_;  // of a pass that was begun
 };
 
 std::vector<std::int32_t> consecutive_positions(std::int64_t first, std::int64_t count);

@@ -24,14 +24,17 @@ bool more_likely(const Candidate& a, const Candidate& b) {
 
 // NaN anywhere, +infinity, or nothing but -infinity.
 Status check_finite(std::span<const float> logits) {
-    bool any = false;
-    for (std::size_t i = 0; i < logits.size(); ++i) {
+    bool any = false, bad = false;
+    for (const float logit : logits) {
+        any |= logit > -kInfinity;
+        bad |= !(logit < kInfinity);
+    }
+    for (std::size_t i = 0; bad && i < logits.size(); ++i) {
         if (std::isnan(logits[i]) || logits[i] == kInfinity)
             return make_error(
                 ErrorKind::NonFinite,
                 fmt::format("The logit of token {} is {}.", i, std::isnan(logits[i]) ? "not a number" : "infinite"),
                 "The model or the cache is damaged; nothing was chosen.");
-        any = any || logits[i] != -kInfinity;
     }
     if (!any) return make_error(ErrorKind::NonFinite, fmt::format("None of the {} logits is finite.", logits.size()));
     return {};
@@ -124,14 +127,22 @@ Status validate(const SamplerConfig& config) {
     return {};
 }
 
+// One pass for the sum and for the n largest, without a list of all.
 std::vector<TokenProbability> top_probabilities(std::span<const float> logits, int n) {
     if (n <= 0 || logits.empty() || !check_finite(logits).ok()) return {};
-    std::vector<Candidate> candidates = candidates_of(logits, 1.0);
-    normalize(candidates);
-    const auto count = static_cast<std::ptrdiff_t>(std::min(candidates.size(), static_cast<std::size_t>(n)));
-    std::partial_sort(candidates.begin(), candidates.begin() + count, candidates.end(), more_likely);
-    candidates.resize(static_cast<std::size_t>(count));
-    return as_probabilities(candidates);
+    const double largest = logits[static_cast<std::size_t>(argmax(logits))];
+    std::vector<Candidate> kept;  // most likely first; the weight is the logit until the sum is known
+    double sum = 0;
+    for (std::size_t i = 0; i < logits.size(); ++i) {
+        sum += std::exp(static_cast<double>(logits[i]) - largest);
+        if (kept.size() == static_cast<std::size_t>(n) && !(logits[i] > kept.back().weight)) continue;
+        if (kept.size() == static_cast<std::size_t>(n)) kept.pop_back();
+        const Candidate one{static_cast<std::int32_t>(i), logits[i]};
+        kept.insert(std::upper_bound(kept.begin(), kept.end(), one, more_likely), one);
+    }
+    for (Candidate& c : kept) c.weight = std::exp(c.weight - largest) / sum;
+    std::erase_if(kept, [](const Candidate& c) { return !(c.weight > 0); });
+    return as_probabilities(kept);
 }
 
 std::vector<TokenProbability> filtered_distribution(std::span<const float> logits, const SamplerConfig& config) {

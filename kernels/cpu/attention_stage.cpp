@@ -69,6 +69,27 @@ Seen find_seen(const EntryTable& table, const RowVisibility& row, std::int32_t b
     return seen;
 }
 
+// Offsets in bytes of neighbouring entries that lie in pages, page by page: within one they are a row apart.
+void fill_page_offsets(const KvSide& side, const EntryTable& table, std::int64_t head, const Seen& seen,
+                       std::int64_t bytes, std::int64_t* offsets) {
+    const std::int64_t row_bytes = side.row_stride * bytes;
+    const std::int32_t page_mask = (std::int32_t{1} << table.log2_page) - 1, end = seen.first + seen.count;
+    for (std::int32_t entry = seen.first; entry < end;) {
+        const std::int32_t page_end = std::min(end, (entry | page_mask) + 1);
+        const std::int64_t page = table.pages[entry >> table.log2_page];
+        const std::int64_t first =
+            (page * side.page_stride + head * side.head_stride) * bytes + (entry & page_mask) * row_bytes;
+        for (std::int32_t i = 0; i < page_end - entry; ++i) offsets[i] = first + i * row_bytes;
+        offsets += page_end - entry;
+        entry = page_end;
+    }
+}
+
+bool same_layout(const KvSide& a, const KvSide& b) {
+    return a.type == b.type && a.page_stride == b.page_stride && a.head_stride == b.head_stride &&
+           a.row_stride == b.row_stride;
+}
+
 // Rows of one side for the entries that are seen. `offsets` is filled when they do not follow one another in memory.
 KvRows seen_rows(const KvSide& side, const EntryTable& table, std::int64_t head, const Seen& seen,
                  std::int64_t* offsets) {
@@ -82,9 +103,13 @@ KvRows seen_rows(const KvSide& side, const EntryTable& table, std::int64_t head,
         return rows;
     }
     rows.base = side.data;
+    rows.offsets = offsets;
+    if (table.pages != nullptr && seen.list == nullptr && table.staged_first == kNothingStaged) {
+        fill_page_offsets(side, table, head, seen, bytes, offsets);
+        return rows;
+    }
     for (std::int32_t i = 0; i < seen.count; ++i)
         offsets[i] = side_offset(side, table, head, entry_slot(table, seen.entry(i))) * bytes;
-    rows.offsets = offsets;
     return rows;
 }
 
@@ -140,7 +165,11 @@ void run_range(const StepContext& context, const OpDesc& op, const KvView& view,
     const RowVisibility& sees = context.inputs.visibility[static_cast<std::size_t>(row)];
     const Seen seen = find_seen(table, sees, begin, end, scratch.list);
     const KvRows keys = seen_rows(view.k, table, kv_head, seen, scratch.k_offsets);
-    const KvRows values = seen_rows(view.v, table, kv_head, seen, scratch.v_offsets);
+    KvRows values = keys;
+    if (keys.offsets != nullptr && same_layout(view.k, view.v) && table.staged_first == kNothingStaged)
+        values.base = view.v.data;
+    else
+        values = seen_rows(view.v, table, kv_head, seen, scratch.v_offsets);
     const std::int64_t line_end = range + 1 == ranges ? context.inputs.attention_stride : end;
     const std::int64_t group = op.heads / op.kv_heads;
     for (std::int64_t head = kv_head * group; head < (kv_head + 1) * group; ++head) {

@@ -221,7 +221,8 @@ Status CpuBackend::run(CompiledStep& compiled, const StepInputs& inputs, StepOut
     DS_RETURN_IF_ERROR(prepare(*step, inputs));
     outputs.stage_micros.clear();
     StopCheck check(std::move(stop), on_tile_);
-    const StepContext context{*step, inputs, kernels_, pool_.threads(), own_products_, outputs.logits.data(), check};
+    const StepContext context{*step,  inputs, kernels_, pool_.threads(), own_products_, outputs.logits.data(), check,
+                              row_runs(inputs, false), row_runs(inputs, true)};
     StepRunner runner(context, step->profile_ ? &outputs.stage_micros : nullptr);
     pool_.run(runner);
     outputs.micros = std::chrono::duration<double, std::micro>(Clock::now() - start).count();

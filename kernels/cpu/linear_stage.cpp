@@ -13,8 +13,8 @@ constexpr std::int64_t kTileRows = 256;  // rows of one tile; sgemm packs, so th
 constexpr std::int64_t kOwnTileRows = 96;                 // the own kernel packs nothing
 constexpr std::int64_t kTileFlops = 40 * 1000 * 1000;     // at most, between two stop checks: under 5 ms at 10 GFLOP/s
 
+// How the rows of one run are cut.
 struct Tiling {
-    std::int64_t outputs = 0;      // per chunk
     std::int64_t tile_rows = 0;    // per tile
     std::int64_t row_groups = 1;   // chunks along the rows
     std::int64_t group_rows = 0;   // rows per chunk, a multiple of tile_rows
@@ -27,21 +27,18 @@ std::size_t products_per_chunk(const StepContext& context, const PlannedStage& s
     return stage.epilogue != kNone && context.op(stage.epilogue).kind == OpKind::SwiGlu ? 2 : 1;
 }
 
-Tiling few_row_tiling(const StepContext& context, const OpDesc& op, std::size_t products) {
+// Outputs of one chunk of few-row products.
+std::int64_t few_row_outputs(const StepContext& context, const OpDesc& op, std::size_t products) {
     const auto row_bytes = op.in_width * static_cast<std::int64_t>(element_bytes(context.weight(op).type));
     const std::int64_t by_bytes =
         kStreamBytes / std::max<std::int64_t>(1, row_bytes * static_cast<std::int64_t>(products));
     const std::int64_t by_threads = divide_up(op.out_width, 4 * context.threads);
-    Tiling tiling;
     // At least four outputs per stream, so that the four streams are apart.
-    tiling.outputs = std::clamp<std::int64_t>(std::min(by_bytes, by_threads), 16, 512) / 4 * 4;
-    tiling.tile_rows = tiling.group_rows = context.rows(op.logits_rows_only);
-    return tiling;
+    return std::clamp<std::int64_t>(std::min(by_bytes, by_threads), 16, 512) / 4 * 4;
 }
 
-Tiling many_row_tiling(const StepContext& context, const OpDesc& op, std::int64_t rows, std::int64_t blocks) {
+Tiling many_row_tiling(const StepContext& context, std::int64_t rows, std::int64_t blocks) {
     Tiling tiling;
-    tiling.outputs = kBlockOutputs;
     tiling.tile_rows = context.own_products ? kOwnTileRows : kTileRows;
     const std::int64_t tiles = divide_up(rows, tiling.tile_rows);
     const std::int64_t wanted = std::min(tiles, divide_up(4 * context.threads, blocks));
@@ -54,7 +51,9 @@ Tiling many_row_tiling(const StepContext& context, const OpDesc& op, std::int64_
 struct Chunk {
     std::size_t product = 0;  // index into stage.ops of the first product
     std::int64_t first_output = 0, last_output = 0;
-    std::int64_t first_row = 0, last_row = 0;
+    // A chunk of few-row products has all such rows of the step, whose runs may lie apart.
+    bool few = true;
+    std::int64_t first_row = 0, last_row = 0;  // else: within one run
     std::int64_t tile_rows = 0;
 };
 
@@ -63,51 +62,74 @@ public:
     Chunks(const StepContext& context, const PlannedStage& stage)
         : context_(context),
           stage_(stage),
-          products_(products_per_chunk(context, stage)),
-          rows_(context.rows(stage.selected)) {
-        if (rows_ <= kFewRows) return;
+          products_(products_per_chunk(context, stage)) {
+        for (const RowRun& run : context.runs(stage.selected)) has_few_ = has_few_ || run.few;
         for (std::size_t p = 0; p < stage.ops.size(); p += products_)
             blocks_ += divide_up(context.op(stage.ops[p]).out_width, kBlockOutputs);
     }
 
     std::int64_t count() const {
-        if (rows_ == 0) return 0;
-        std::int64_t sum = 0;
-        for (std::size_t p = 0; p < stage_.ops.size(); p += products_) {
-            const OpDesc& op = context_.op(stage_.ops[p]);
-            const Tiling tiling = tiling_of(op);
-            sum += divide_up(op.out_width, tiling.outputs) * tiling.row_groups;
-        }
+        std::int64_t sum = has_few_ ? few_count() : 0;
+        for (const RowRun& run : context_.runs(stage_.selected))
+            if (!run.few) sum += blocks_ * tiling_of(run).row_groups;
         return sum;
     }
 
+    // The long ones come first, so that none is left for the end.
     Chunk at(std::int64_t index) const {
-        for (std::size_t p = 0;; p += products_) {
-            const OpDesc& op = context_.op(stage_.ops[p]);
-            const Tiling tiling = tiling_of(op);
-            const std::int64_t here = divide_up(op.out_width, tiling.outputs) * tiling.row_groups;
-            if (index >= here) {
-                index -= here;
+        for (const RowRun& run : context_.runs(stage_.selected)) {
+            if (run.few) continue;
+            const Tiling tiling = tiling_of(run);
+            if (index >= blocks_ * tiling.row_groups) {
+                index -= blocks_ * tiling.row_groups;
                 continue;
             }
-            const std::int64_t block = index / tiling.row_groups, group = index % tiling.row_groups;
-            return {p, block * tiling.outputs, std::min((block + 1) * tiling.outputs, op.out_width),
-                    group * tiling.group_rows, std::min((group + 1) * tiling.group_rows, rows_), tiling.tile_rows};
+            Chunk chunk = block_at(index / tiling.row_groups);
+            const std::int64_t group = index % tiling.row_groups;
+            chunk.first_row = run.first + group * tiling.group_rows;
+            chunk.last_row = run.first + std::min((group + 1) * tiling.group_rows, run.count);
+            chunk.tile_rows = tiling.tile_rows;
+            return chunk;
         }
+        return few_at(index);
     }
 
     std::size_t products() const { return products_; }
 
 private:
-    Tiling tiling_of(const OpDesc& op) const {
-        return rows_ <= kFewRows ? few_row_tiling(context_, op, products_)
-                                 : many_row_tiling(context_, op, rows_, blocks_);
+    const OpDesc& op(std::size_t product) const { return context_.op(stage_.ops[product]); }
+    Tiling tiling_of(const RowRun& run) const { return many_row_tiling(context_, run.count, blocks_); }
+
+    // The index-th block of outputs, counted through all products.
+    Chunk block_at(std::int64_t index) const {
+        for (std::size_t p = 0;; p += products_) {
+            const std::int64_t here = divide_up(op(p).out_width, kBlockOutputs);
+            if (index < here)
+                return {p, index * kBlockOutputs, std::min((index + 1) * kBlockOutputs, op(p).out_width), false};
+            index -= here;
+        }
+    }
+
+    std::int64_t few_count() const {
+        std::int64_t sum = 0;
+        for (std::size_t p = 0; p < stage_.ops.size(); p += products_)
+            sum += divide_up(op(p).out_width, few_row_outputs(context_, op(p), products_));
+        return sum;
+    }
+
+    Chunk few_at(std::int64_t index) const {
+        for (std::size_t p = 0;; p += products_) {
+            const std::int64_t outputs = few_row_outputs(context_, op(p), products_);
+            const std::int64_t here = divide_up(op(p).out_width, outputs);
+            if (index < here) return {p, index * outputs, std::min((index + 1) * outputs, op(p).out_width)};
+            index -= here;
+        }
     }
 
     const StepContext& context_;
     const PlannedStage& stage_;
     std::size_t products_;
-    std::int64_t rows_;
+    bool has_few_ = false;
     std::int64_t blocks_ = 0;
 };
 
@@ -122,11 +144,25 @@ void run_epilogue(const StepContext& context, const OpDesc& op, std::int64_t row
     else context.kernels.add(a, b, out, last - first);
 }
 
-void run_few_rows(const StepContext& context, const OpDesc& op, const Chunk& chunk) {
-    const HostTensor& weight = context.weight(op);
-    context.kernels.linear_rows[static_cast<std::size_t>(weight.type)](
-        weight.data, op.in_width, context.value(op.in0), op.in_width, static_cast<int>(chunk.last_row),
-        context.bias(op), context.value(op.out), op.out_width, chunk.first_output, chunk.last_output);
+// All rows of a few-row chunk, kFewRows at a time; the chunk's weights come from memory once and stay near.
+void run_few_rows(const StepContext& context, const PlannedStage& stage, const Chunk& chunk, std::size_t products) {
+    for (const RowRun& run : context.runs(stage.selected)) {
+        if (!run.few) continue;
+        for (std::int64_t row = run.first; row < run.first + run.count; row += kFewRows) {
+            const std::int64_t rows = std::min<std::int64_t>(kFewRows, run.first + run.count - row);
+            for (std::size_t p = 0; p < products; ++p) {
+                const OpDesc& op = context.op(stage.ops[chunk.product + p]);
+                const HostTensor& weight = context.weight(op);
+                if (!context.stop.begin(2 * rows * (chunk.last_output - chunk.first_output) * op.in_width)) return;
+                context.kernels.linear_rows[static_cast<std::size_t>(weight.type)](
+                    weight.data, op.in_width, context.row(op.in0, row), op.in_width, static_cast<int>(rows),
+                    context.bias(op), context.row(op.out, row), op.out_width, chunk.first_output, chunk.last_output);
+            }
+            if (stage.epilogue == kNone) continue;
+            for (std::int64_t r = row; r < row + rows; ++r)
+                run_epilogue(context, context.op(stage.epilogue), r, chunk.first_output, chunk.last_output);
+        }
+    }
 }
 
 // Weights of the chunk's outputs as f32, [outputs, columns].
@@ -185,7 +221,31 @@ void run_many_rows(const StepContext& context, const PlannedStage& stage, const 
     }
 }
 
+// Rows of a sequence that are among the step's logits rows.
+std::int64_t selected_rows(const StepInputs& inputs, const SequenceRows& sequence) {
+    const auto from = std::lower_bound(inputs.logits_rows.begin(), inputs.logits_rows.end(), sequence.first_row);
+    const auto to = std::lower_bound(from, inputs.logits_rows.end(), sequence.first_row + sequence.row_count);
+    return to - from;
+}
+
 }  // namespace
+
+std::vector<RowRun> row_runs(const StepInputs& inputs, bool selected) {
+    std::vector<RowRun> runs;
+    const auto add = [&runs](std::int64_t count) {
+        if (count == 0) return;
+        const bool few = count <= kFewRows;
+        const std::int64_t first = runs.empty() ? 0 : runs.back().first + runs.back().count;
+        if (few && !runs.empty() && runs.back().few) runs.back().count += count;
+        else runs.push_back({first, count, few});
+    };
+    for (const SequenceRows& sequence : inputs.sequences)
+        add(selected ? selected_rows(inputs, sequence) : sequence.row_count);
+    // A program without a cache needs no sequences.
+    if (inputs.sequences.empty())
+        add(static_cast<std::int64_t>(selected ? inputs.logits_rows.size() : inputs.tokens.size()));
+    return runs;
+}
 
 std::int64_t linear_chunks(const StepContext& context, const PlannedStage& stage) {
     return Chunks(context, stage).count();
@@ -194,18 +254,8 @@ std::int64_t linear_chunks(const StepContext& context, const PlannedStage& stage
 void run_linear_chunk(const StepContext& context, const PlannedStage& stage, std::int64_t index, int thread) {
     const Chunks chunks(context, stage);
     const Chunk chunk = chunks.at(index);
-    if (context.rows(stage.selected) > kFewRows) {
-        run_many_rows(context, stage, chunk, chunks.products(), thread);
-        return;
-    }
-    for (std::size_t p = 0; p < chunks.products(); ++p) {
-        const OpDesc& op = context.op(stage.ops[chunk.product + p]);
-        if (!context.stop.begin(2 * chunk.last_row * (chunk.last_output - chunk.first_output) * op.in_width)) return;
-        run_few_rows(context, op, chunk);
-    }
-    if (stage.epilogue == kNone) return;
-    for (std::int64_t row = 0; row < chunk.last_row; ++row)
-        run_epilogue(context, context.op(stage.epilogue), row, chunk.first_output, chunk.last_output);
+    if (chunk.few) run_few_rows(context, stage, chunk, chunks.products());
+    else run_many_rows(context, stage, chunk, chunks.products(), thread);
 }
 
 std::int64_t linear_scratch_floats(const CpuStep& step) {

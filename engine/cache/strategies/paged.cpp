@@ -19,9 +19,13 @@ PagedStrategy::PagedStrategy(std::shared_ptr<PagePool> pool, const Options& opti
 
 PagedStrategy::PagedStrategy(const PagedStrategy& other) = default;
 
-PagedStrategy::~PagedStrategy() { keep_pages(0); }
+PagedStrategy::~PagedStrategy() {
+    release();
+    keep_pages(0);
+}
 
 std::unique_ptr<CacheStrategy> PagedStrategy::clone() const {
+    DS_CHECK(held_.empty());
     std::unique_ptr<PagedStrategy> copy(new PagedStrategy(*this));
     for (const std::int32_t page : copy->table_) pool_->share(page);
     return copy;
@@ -83,10 +87,22 @@ void PagedStrategy::begin_write(const CachePlan& plan) {
     if (plan.copies.empty() && (seen_ & (page_tokens() - 1)) != 0) pool_->forget(table_.back());
 }
 
-void PagedStrategy::commit(const CachePlan& plan) {
-    DS_CHECK(plan.revision == revision_);
+void PagedStrategy::hold(const CachePlan& plan) {
+    DS_CHECK(plan.revision == revision_ && held_.empty());
     pool_->grow(std::max(pool_->pages(), plan.capacity_after >> options_.log2_page));
     for (const std::int32_t page : plan.fresh_pages) pool_->take(page);
+    held_ = plan.fresh_pages;
+}
+
+void PagedStrategy::release() {
+    for (auto page = held_.rbegin(); page != held_.rend(); ++page) pool_->put_back(*page);
+    held_.clear();
+}
+
+void PagedStrategy::commit(const CachePlan& plan) {
+    DS_CHECK(plan.revision == revision_);
+    if (held_.empty()) hold(plan);
+    held_.clear();
     if (!plan.copies.empty()) pool_->give_back(table_.back());
     table_ = plan.entries.pages;
     seen_ = plan.stored_after;

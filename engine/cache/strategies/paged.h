@@ -21,6 +21,8 @@ public:
 
     Result<CachePlan> plan(std::int64_t new_tokens) const override;
     void begin_write(const CachePlan& plan) override;
+    void hold(const CachePlan& plan) override;
+    void release() override;
     void commit(const CachePlan& plan) override;
     void name_tokens(std::span<const std::int32_t> tokens) override;
     std::int64_t take_prefix(std::span<const std::int32_t> tokens) override;
@@ -33,12 +35,14 @@ public:
     std::int64_t capacity() const override { return pool_->pages() << options_.log2_page; }
     EntryList entries() const override;
     std::optional<std::int64_t> slot_of(std::int32_t position) const override;
+    bool capacity_can_grow() const override { return options_.may_grow; }
     bool one_slab() const override { return options_.slab; }
     std::optional<PageCounts> page_counts() const override;
     std::int64_t page_tokens() const override { return std::int64_t{1} << options_.log2_page; }
     std::vector<SlotMove> dead_slots() const override;
 
     const std::vector<std::int32_t>& table() const { return table_; }  // block table
+    const std::vector<std::int32_t>& named_tokens() const { return tokens_; }  // seen, as far as they were named
     const PagePool& pool() const { return *pool_; }
 
 private:
@@ -54,6 +58,7 @@ private:
     std::vector<std::int32_t> tokens_;     // seen, as far as they were named
     std::int64_t seen_ = 0;
     std::uint64_t revision_ = 0;
+    std::vector<std::int32_t> held_;       // pages that were taken for the plan of this revision
 };
 
 }  // namespace decodescope

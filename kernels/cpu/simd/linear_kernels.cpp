@@ -60,13 +60,81 @@ void TwoRows(const T* weight, std::int64_t columns, const float* x, std::int64_t
     }
 }
 
+// Instruction sets with 32 registers hold the sums of four rows with two outputs, so that what is loaded of a row
+// serves both; the others those with one.
+constexpr bool kTwoOutputs = HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL || HWY_TARGET == HWY_NEON;
+
+// Sums of one row with two outputs, each in the two parts that DotPairs has.
+struct PairSums {
+    VF a0, b0, a1, b1;
+
+    HWY_INLINE void Clear(DF d) { a0 = b0 = a1 = b1 = hn::Zero(d); }
+    HWY_INLINE void AddA(VF x, VF w, VF v) {
+        a0 = hn::MulAdd(w, x, a0);
+        a1 = hn::MulAdd(v, x, a1);
+    }
+    HWY_INLINE void AddB(VF x, VF w, VF v) {
+        b0 = hn::MulAdd(w, x, b0);
+        b1 = hn::MulAdd(v, x, b1);
+    }
+};
+
+// sums[r] = w . x[r], sums[4 + r] = v . x[r], by the same steps in the same order as DotPairs.
+template <class T>
+HWY_INLINE void DotTile(const T* w, const T* v, const float* x0, const float* x1, const float* x2, const float* x3,
+                        std::int64_t n, float* HWY_RESTRICT sums) {
+    const DF d;
+    const std::int64_t lanes = static_cast<std::int64_t>(hn::Lanes(d));
+    PairSums r0, r1, r2, r3;
+    r0.Clear(d), r1.Clear(d), r2.Clear(d), r3.Clear(d);
+    std::int64_t i = 0;
+    const auto add_a = [&](std::int64_t at) HWY_ATTR {
+        const VF wa = LoadF(d, w + at), va = LoadF(d, v + at);
+        r0.AddA(hn::LoadU(d, x0 + at), wa, va);
+        r1.AddA(hn::LoadU(d, x1 + at), wa, va);
+        r2.AddA(hn::LoadU(d, x2 + at), wa, va);
+        r3.AddA(hn::LoadU(d, x3 + at), wa, va);
+    };
+    for (; i + 2 * lanes <= n; i += 2 * lanes) {
+        add_a(i);
+        const std::int64_t j = i + lanes;
+        const VF wb = LoadF(d, w + j), vb = LoadF(d, v + j);
+        r0.AddB(hn::LoadU(d, x0 + j), wb, vb);
+        r1.AddB(hn::LoadU(d, x1 + j), wb, vb);
+        r2.AddB(hn::LoadU(d, x2 + j), wb, vb);
+        r3.AddB(hn::LoadU(d, x3 + j), wb, vb);
+    }
+    if (i + lanes <= n) {
+        add_a(i);
+        i += lanes;
+    }
+    StoreSums(d, hn::Add(r0.a0, r0.b0), hn::Add(r1.a0, r1.b0), hn::Add(r2.a0, r2.b0), hn::Add(r3.a0, r3.b0), sums);
+    StoreSums(d, hn::Add(r0.a1, r0.b1), hn::Add(r1.a1, r1.b1), hn::Add(r2.a1, r2.b1), hn::Add(r3.a1, r3.b1), sums + 4);
+    const float* x[4] = {x0, x1, x2, x3};
+    for (; i < n; ++i) {
+        for (int r = 0; r < 4; ++r) {
+            sums[r] += ToFloat(w[i]) * x[r][i];
+            sums[4 + r] += ToFloat(v[i]) * x[r][i];
+        }
+    }
+}
+
 // Three or four rows; with three the last one is computed twice and kept once.
 template <class T>
 void FourRows(const T* weight, std::int64_t columns, const float* x, std::int64_t x_stride, int row, int rows,
               const Target& to, std::int64_t first, std::int64_t last) {
     const float* x3 = x + (rows - 1) * x_stride;
-    HWY_ALIGN float sums[4];
-    for (std::int64_t o = first; o < last; ++o) {
+    HWY_ALIGN float sums[8];
+    const std::int64_t part = kTwoOutputs ? (last - first) / 2 : 0;
+    for (std::int64_t o = first; o < first + part; ++o) {
+        const T* w = weight + o * columns;
+        DotTile(w, w + part * columns, x, x + x_stride, x + 2 * x_stride, x3, columns, sums);
+        for (int s = 0; s < rows; ++s) {
+            to.Put(row + s, o, sums[s]);
+            to.Put(row + s, o + part, sums[4 + s]);
+        }
+    }
+    for (std::int64_t o = first + 2 * part; o < last; ++o) {
         const T* w = weight + o * columns;
         DotPairs(w, w, w, w, x, x + x_stride, x + 2 * x_stride, x3, columns, sums);
         for (int s = 0; s < rows; ++s) to.Put(row + s, o, sums[s]);

@@ -1,0 +1,74 @@
+#include "engine/decode/batch_admission.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace decodescope {
+
+std::int64_t BatchAdmission::units_of(std::int64_t tokens) const {
+    if (limits_.page_tokens == 0) return tokens;
+    return (tokens + limits_.page_tokens - 1) / limits_.page_tokens;
+}
+
+Status BatchAdmission::submit(SequenceId id, std::int64_t tokens) {
+    const std::int64_t units = units_of(tokens);
+    if (units > limits_.units) {
+        const std::int64_t page = limits_.page_tokens;
+        const std::string message =
+            page == 0 ? fmt::format("The sequence needs a cache of {} tokens and there is room for {} tokens.", tokens,
+                                    limits_.units)
+                      : fmt::format("The sequence needs {} pages of {} tokens for its {} tokens and there are {} "
+                                    "pages, for {} tokens.",
+                                    units, page, tokens, limits_.units, limits_.units * page);
+        return make_error(ErrorKind::Capacity, message, "Shorten the prompt, ask for fewer tokens or give more room.");
+    }
+    waiting_.push_back({id, units, 0});
+    return {};
+}
+
+std::optional<SequenceId> BatchAdmission::next(std::int64_t free_units, const FindStored& find_stored) {
+    if (active() >= limits_.sequences) return std::nullopt;
+    for (auto candidate = waiting_.begin(); candidate != waiting_.end(); ++candidate) {
+        const Found found = find_stored(candidate->id);
+        if (found.more_soon) continue;
+        const std::int64_t taken = std::min(found.units, candidate->units);
+        if (candidate->units - taken > free_units - found.free - set_aside_) {
+            if (candidate->overtaken >= kMostOvertakes) return std::nullopt;  // it is its turn
+            continue;
+        }
+        for (auto earlier = waiting_.begin(); earlier != candidate; ++earlier) ++earlier->overtaken;
+        const SequenceId id = candidate->id;
+        active_[id] = {candidate->units, taken};
+        set_aside_ += candidate->units - taken;
+        waiting_.erase(candidate);
+        return id;
+    }
+    return std::nullopt;
+}
+
+void BatchAdmission::has_taken(SequenceId id, std::int64_t units) {
+    const auto found = active_.find(id);
+    DS_CHECK(found != active_.end());
+    Active& active = found->second;
+    DS_CHECK(units >= 0 && units <= active.units);
+    set_aside_ += active.taken - units;
+    active.taken = units;
+}
+
+void BatchAdmission::leave(SequenceId id) {
+    if (const auto found = active_.find(id); found != active_.end()) {
+        set_aside_ -= found->second.units - found->second.taken;
+        active_.erase(found);
+        return;
+    }
+    const auto waits = std::find_if(waiting_.begin(), waiting_.end(), [id](const Waiting& w) { return w.id == id; });
+    if (waits != waiting_.end()) waiting_.erase(waits);
+}
+
+std::optional<SequenceId> BatchAdmission::first_waiting() const {
+    if (waiting_.empty()) return std::nullopt;
+    return waiting_.front().id;
+}
+
+}  // namespace decodescope
