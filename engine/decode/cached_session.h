@@ -1,6 +1,7 @@
 // A session whose rows stay in a KvStorage.
 #pragma once
 
+#include "engine/cache/kv_residual.h"
 #include "engine/cache/kv_storage.h"
 #include "engine/decode/session_base.h"
 
@@ -19,7 +20,10 @@ protected:
     Status compute(std::span<const std::int32_t> tokens, std::stop_token stop, PassResult& result) override;
     Status settle() override;
     std::int64_t default_pass_rows() const override;
+    std::int64_t most_pass_rows() const override;
+    Status check_kept(std::int64_t tokens) const override;
     StepShape step_shape(std::int64_t new_tokens) const override;
+    bool keeps_rows() const override { return true; }
     void begin_step() override { storage_->begin_step(); }
     void rows_given_up(std::int64_t kept, std::int64_t before) override;
     Status reset_storage() override;
@@ -27,10 +31,15 @@ protected:
 private:
     CachedSession(LoadedModelPtr model, const SessionConfig& config, std::unique_ptr<CacheStrategy> strategy)
         : SessionBase(std::move(model), config, std::move(strategy)) {}
+    Status create_residual();
     Status read_row_sizes(PassResult& result) const;
+    // The new rows of plan_ in slots `run`, the first of them being `first_row`: [kv_heads, run.count, head_dim]
+    Status read_new_rows(int layer, KvPart part, const SlotMove& run, std::int64_t first_row,
+                         std::span<float> out) const;
     void add_page_facts(const PageCounts& pages, KvFacts& facts) const;
     void poison_dead_slots();
 
+    std::unique_ptr<KvResidual> residual_;  // null where the format has none
     std::shared_ptr<KvStorage> storage_;  // with pages it is shared by forks and by conversations with a common prefix
 };
 

@@ -5,6 +5,8 @@
 #include <cstring>
 #include <limits>
 
+#include "kernels/cpu/attention_rows.h"
+
 namespace decodescope {
 namespace {
 
@@ -45,15 +47,6 @@ Partial partial_of(const StepContext& context, const OpDesc& op, std::int64_t ro
     return {reinterpret_cast<float*>(context.step.partials_->data()) + index * partial_stride(op)};
 }
 
-// The entries of one range that a row sees: a run of neighbours, or a list.
-struct Seen {
-    std::int32_t count = 0;
-    std::int32_t first = 0;
-    const std::int32_t* list = nullptr;
-
-    std::int32_t entry(std::int32_t i) const { return list != nullptr ? list[i] : first + i; }
-};
-
 Seen find_seen(const EntryTable& table, const RowVisibility& row, std::int32_t begin, std::int32_t end,
                std::int32_t* list) {
     if (table.positions == nullptr) {
@@ -67,25 +60,6 @@ Seen find_seen(const EntryTable& table, const RowVisibility& row, std::int32_t b
     for (std::int32_t e = begin; e < end; ++e)
         if (visible(row, entry_position(table, e))) list[seen.count++] = e;
     return seen;
-}
-
-// Rows of one side for the entries that are seen. `offsets` is filled when they do not follow one another in memory.
-KvRows seen_rows(const KvSide& side, const EntryTable& table, std::int64_t head, const Seen& seen,
-                 std::int64_t* offsets) {
-    const auto bytes = static_cast<std::int64_t>(element_bytes(side.type));
-    KvRows rows;
-    const bool neighbours = table.pages == nullptr && seen.list == nullptr &&
-                            static_cast<std::int64_t>(seen.first) + seen.count <= table.staged_first;
-    if (neighbours) {
-        rows.base = side.data + (head * side.head_stride + seen.first * side.row_stride) * bytes;
-        rows.stride = side.row_stride * bytes;
-        return rows;
-    }
-    rows.base = side.data;
-    for (std::int32_t i = 0; i < seen.count; ++i)
-        offsets[i] = side_offset(side, table, head, entry_slot(table, seen.entry(i))) * bytes;
-    rows.offsets = offsets;
-    return rows;
 }
 
 // Sets entries begin .. end - 1 of a captured line to the weights times `factor`, 0 where not seen.
@@ -108,14 +82,16 @@ struct RangeScratch {
     std::int32_t* list;
     float* scores;
     float* turned;            // [head_dim]
+    float* part;              // [head_dim]
 
-    explicit RangeScratch(float* floats)
+    RangeScratch(float* floats, std::int64_t head_dim)
         : k_offsets(reinterpret_cast<std::int64_t*>(floats)),
           v_offsets(k_offsets + kRangeEntries),
           list(reinterpret_cast<std::int32_t*>(v_offsets + kRangeEntries)),
           scores(reinterpret_cast<float*>(list + kRangeEntries)),
-          turned(scores + kRangeEntries) {}
-    static std::int64_t floats(const OpDesc& op) { return 6 * kRangeEntries + op.head_dim; }
+          turned(scores + kRangeEntries),
+          part(turned + (head_dim + 15) / 16 * 16) {}
+    static std::int64_t floats(const OpDesc& op) { return 6 * kRangeEntries + 2 * ((op.head_dim + 15) / 16 * 16); }
 };
 
 // The scores of the sinks again, with the query turned back.
@@ -133,27 +109,25 @@ void score_sinks(const StepContext& context, const OpDesc& op, const KvView& vie
 
 void run_range(const StepContext& context, const OpDesc& op, const KvView& view, std::int64_t row, std::int64_t kv_head,
                std::int64_t range, std::int64_t ranges, float* floats) {
-    const RangeScratch scratch(floats);
+    const RangeScratch scratch(floats, op.head_dim);
     const EntryTable& table = view.table;
     const auto begin = static_cast<std::int32_t>(range * kRangeEntries);
     const auto end = static_cast<std::int32_t>(std::min<std::int64_t>(begin + kRangeEntries, table.count));
     const RowVisibility& sees = context.inputs.visibility[static_cast<std::size_t>(row)];
     const Seen seen = find_seen(table, sees, begin, end, scratch.list);
-    const KvRows keys = seen_rows(view.k, table, kv_head, seen, scratch.k_offsets);
-    const KvRows values = seen_rows(view.v, table, kv_head, seen, scratch.v_offsets);
+    const SeenRows keys = seen_rows(view.k, table, kv_head, seen, scratch.k_offsets);
+    const SeenRows values = seen_rows(view.v, table, kv_head, seen, scratch.v_offsets);
     const std::int64_t line_end = range + 1 == ranges ? context.inputs.attention_stride : end;
     const std::int64_t group = op.heads / op.kv_heads;
     for (std::int64_t head = kv_head * group; head < (kv_head + 1) * group; ++head) {
         const float* q = context.row(op.in0, row) + head * op.head_dim;
-        context.kernels.scores[static_cast<std::size_t>(view.k.type)](q, op.head_dim, keys, seen.count, op.scale,
-                                                                      scratch.scores);
-        if (sees.sink_shift != 0) score_sinks(context, op, view, sees, q, keys, seen, scratch);
+        score_seen(context.kernels, view, kv_head, seen, keys, q, op.scale, scratch.part, scratch.scores);
+        if (sees.sink_shift != 0) score_sinks(context, op, view, sees, q, keys.stored, seen, scratch);
         const SoftmaxPart part = context.kernels.softmax_part(scratch.scores, seen.count);
-        const auto mix = context.kernels.mix[static_cast<std::size_t>(view.v.type)];
         float* line = capture_line(context.inputs, op, row, head);
         if (ranges == 1) {
             float* out = context.row(op.out, row) + head * op.head_dim;
-            mix(scratch.scores, values, seen.count, op.head_dim, out);
+            mix_seen(context.kernels, view, seen, values, scratch.scores, scratch.part, out);
             const float factor = part.sum == 0.0f ? 0.0f : 1.0f / part.sum;
             context.kernels.scale(out, factor, op.head_dim);
             if (line != nullptr) write_weights(scratch.scores, seen, factor, line, begin, line_end);
@@ -162,7 +136,7 @@ void run_range(const StepContext& context, const OpDesc& op, const KvView& view,
         const Partial partial = partial_of(context, op, row, head, range);
         partial.largest() = part.largest;
         partial.sum() = part.sum;
-        mix(scratch.scores, values, seen.count, op.head_dim, partial.mixed());
+        mix_seen(context.kernels, view, seen, values, scratch.scores, scratch.part, partial.mixed());
         if (line != nullptr) write_weights(scratch.scores, seen, 1.0f, line, begin, line_end);
     }
 }
