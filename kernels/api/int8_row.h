@@ -43,7 +43,9 @@ constexpr std::int64_t kv_row_bytes(ElementType type, std::int64_t head_dim) {
 // From what 127 codes must cover on either side of the middle.
 inline float int8_scale(float half_range) {
     if (!std::isfinite(half_range)) return std::numeric_limits<float>::quiet_NaN();
-    return half_range < kSmallestInt8Range ? 0.0f : half_range / kInt8Levels;
+    if (half_range < kSmallestInt8Range) return 0.0f;
+    const float scale = half_range / kInt8Levels;
+    return std::isfinite(scale * kInt8Levels) ? scale : std::nextafter(scale, 0.0f);  // near the largest f32
 }
 
 // `scale` as given by int8_scale. A scale of 0 or NaN decides the value alone.

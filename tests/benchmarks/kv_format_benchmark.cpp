@@ -65,8 +65,8 @@ struct FilledCache {
 
     FilledCache(const std::shared_ptr<Backend>& backend, const char* format, std::int64_t entries)
         : shape{kLayers, kHeads, kHeadDim, *parse_kv_format(format)} {
-        storage = std::move(*KvStorage::create(backend, shape, false, entries));
-        if (shape.format.has_residual()) residual = std::move(*KvResidual::create(backend, shape));
+        storage = std::move(KvStorage::create(backend, shape, false, entries).value());
+        if (shape.format.has_residual()) residual = std::move(KvResidual::create(backend, shape).value());
         for (const KvPart part : {KvPart::K, KvPart::V}) {
             const auto rows = stored_rows(shape, part, shape.part_rows(part, entries, false));
             for (int layer = 0; layer < kLayers; ++layer)
@@ -114,7 +114,7 @@ int run(int repeats) {
     CpuBackendOptions options;
     options.threads = number_or(std::getenv("DECODESCOPE_THREADS"),
                                 static_cast<int>(std::max(1u, std::thread::hardware_concurrency())));
-    const std::shared_ptr<Backend> backend = std::move(*make_cpu_backend(options));
+    const std::shared_ptr<Backend> backend = std::move(make_cpu_backend(options).value());
     test::ProgramBuilder builder(3);
     build_attention(builder);
     auto weights = backend->load_weights(builder.table, builder.program, WeightType::AsInFile, {}, {});

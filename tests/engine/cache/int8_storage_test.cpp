@@ -58,7 +58,7 @@ TEST(Int8Storage, QT02_QuantizedTokens) {
 }
 
 std::unique_ptr<CacheStrategy> make(const std::string& text) {
-    return std::move(*make_strategy(*parse_cache_spec(text), {1 << 20, 60}));
+    return std::move(make_strategy(*parse_cache_spec(text), {1 << 20, 60}).value());
 }
 
 // Rows coded by position and head, written as the kernels write them.
@@ -100,9 +100,10 @@ TEST(Int8Storage, ScalesMoveWithTheirRows) {
             SCOPED_TRACE(text);
             std::shared_ptr<Backend> backend = make_reference_backend();
             auto strategy = make(text);
-            auto storage = std::move(*KvStorage::create(backend, {2, 3, head_dim, format_of("int8")},
+            auto storage = std::move(KvStorage::create(backend, {2, 3, head_dim, format_of("int8")},
                                                         strategy->one_slab(), strategy->capacity(),
-                                                        strategy->page_tokens()));
+                                                        strategy->page_tokens())
+                                          .value());
             const auto feed = [&](CacheStrategy& owner, std::int64_t tokens) {
                 auto plan = owner.plan(tokens);
                 ASSERT_TRUE(plan.ok());
@@ -132,7 +133,7 @@ TEST(Int8Storage, FreeStorageReadsAsNan) {
 #ifdef DECODESCOPE_DEBUG
     for (const char* text : {"int8", "int8-kivi(group=4,residual=0)"}) {
         std::shared_ptr<Backend> backend = make_reference_backend();
-        auto storage = std::move(*KvStorage::create(backend, {1, 2, 8, format_of(text)}, false, 8));
+        auto storage = std::move(KvStorage::create(backend, {1, 2, 8, format_of(text)}, false, 8).value());
         std::vector<float> out(2 * 8 * 8);
         for (const KvPart part : {KvPart::K, KvPart::V}) {
             ASSERT_TRUE(storage->read_rows(0, part, 0, 8, out).ok());
