@@ -66,10 +66,11 @@ public:
         if (!shape_) return line;
         const auto rows = shape_->total_bytes(step.kv.capacity_tokens, step.kv.page_tokens > 0);
         if (!rows.ok()) return line;
-        line.derived_bytes = *rows + shape_->residual_bytes();
+        const std::int64_t residual = step.kv.reserved_bytes > 0 ? shape_->residual_bytes() : 0;
+        line.derived_bytes = *rows + residual;
         if (!shape_->format.has_residual()) return with_tokens(line, "capacity", step.kv.capacity_tokens);
         line.formula = "rows of the capacity that can be quantized + (residual + group) rows in f32";
-        line.filled_in = fmt::format("{} + {} = {}", format_grouped(*rows), format_grouped(shape_->residual_bytes()),
+        line.filled_in = fmt::format("{} + {} = {}", format_grouped(*rows), format_grouped(residual),
                                      format_grouped(line.derived_bytes));
         return line;
     }
