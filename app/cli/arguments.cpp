@@ -155,8 +155,9 @@ Status check_pairs(const Arguments& a) {
         for (const KvFormat& kv : a.kv_types) {
             const UnsupportedPair* pair = find_unsupported({{}, cache, kv, a.backend, false});
             if (pair == nullptr) continue;
-            return refuse(fmt::format("--cache {} with --kv-type {}: {}", to_string(cache), to_string(kv), pair->reason),
-                          std::string(pair->hint));
+            return refuse(
+                fmt::format("--cache {} with --kv-type {}: {}", to_string(cache), to_string(kv), pair->reason),
+                std::string(pair->hint));
         }
     }
     return {};

@@ -142,7 +142,8 @@ std::vector<ListLine> lines_for(const std::string& what, const std::vector<Panel
     if (what == "formats")
         for (const KvTypeInfo& info : kKvTypes)
             lines.push_back({std::string(info.name), std::string(info.name), std::string(info.help),
-                             {{"bytes_per_element", element_bytes(info.type)}, {"lossy", kv_format_of(info, info).is_lossy()}}});
+                             {{"bytes_per_element", element_bytes(info.type)},
+                              {"lossy", kv_format_of(info, info).is_lossy()}}});
     if (what == "models")
         for (const ModelInfo& model : known_models())
             lines.push_back({model.spec, model.title, model.description, Json::object()});

@@ -40,8 +40,8 @@ std::vector<std::string_view> split(std::string_view text) {
 Status parse_options(std::string_view text, ParsedType& type) {
     const auto refused = [&](std::string_view option) {
         return make_error(ErrorKind::Argument, fmt::format("\"{}\" is no option of {}.", option, type.info.name),
-                          fmt::format("Write for example {}(group=32,residual=32): group from {} to {}, residual from 0 "
-                                      "to {}, each once.",
+                          fmt::format("Write for example {}(group=32,residual=32): group from {} to {}, residual from "
+                                      "0 to {}, each once.",
                                       type.info.name, kSmallestGroup, kLargestGroup, kLargestResidual));
     };
     bool seen[2] = {false, false};

@@ -79,8 +79,8 @@ struct KvShape {
     std::int64_t stored_bytes(std::int64_t tokens) const;
     std::int64_t scale_bytes(std::int64_t tokens) const;  // of these, scales and centres
     std::int64_t layer_bytes(std::int64_t quantized, std::int64_t residual) const;  // one layer
-    // One layer, a pass of `rows` tokens after `past` tokens that reads all of them: read in the pass; written in it and
-    // when groups are quantized after it.
+    // One layer, a pass of `rows` tokens after `past` tokens that reads all of them: read in the pass; written in it
+    // and when groups are quantized after it.
     struct Traffic {
         std::int64_t read_bytes = 0, written_bytes = 0;
     };

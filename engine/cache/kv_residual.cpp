@@ -113,8 +113,8 @@ Status KvResidual::check_truncate(std::int64_t tokens, std::int64_t seen) const 
     if (tokens <= 0 || tokens > seen || shape_.format.quantized_tokens(tokens) == quantized) return {};
     return make_error(
         ErrorKind::Unsupported,
-        fmt::format("Cannot keep {} of {} tokens: the rows of positions {} to {} are quantized, and with {} tokens they "
-                    "would be in full precision.",
+        fmt::format("Cannot keep {} of {} tokens: the rows of positions {} to {} are quantized, and with {} tokens "
+                    "they would be in full precision.",
                     tokens, seen, shape_.format.quantized_tokens(tokens), std::min(quantized, tokens) - 1, tokens),
         fmt::format("{} to {} tokens can be kept, or none; otherwise feed the text again.",
                     quantized + shape_.format.residual, seen));
@@ -130,7 +130,8 @@ void KvResidual::poison([[maybe_unused]] std::int64_t first, [[maybe_unused]] st
                 for (int head = 0; head < shape_.kv_heads; ++head) {
                     const std::int64_t offset =
                         head_offset(layer, part, head) + entry % shape_.residual_rows() * shape_.head_dim;
-                    (void)backend_->upload(*buffer_, static_cast<std::size_t>(offset * 4), std::as_bytes(std::span(row)));
+                    (void)backend_->upload(*buffer_, static_cast<std::size_t>(offset * 4),
+                                           std::as_bytes(std::span(row)));
                 }
             }
         }

@@ -17,8 +17,8 @@ bool is_rebased(const RunChoice& choice) {
 }
 
 constexpr std::string_view kWindowReason =
-    "A window drops tokens one by one, and int8-kivi keeps groups of tokens behind common scales: a group would have to "
-    "stay until its last token leaves.";
+    "A window drops tokens one by one, and int8-kivi keeps groups of tokens behind common scales: a group would have "
+    "to stay until its last token leaves.";
 constexpr std::string_view kOtherFormat = "Choose int8, or a strategy that keeps all tokens.";
 
 }  // namespace

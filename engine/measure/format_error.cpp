@@ -128,8 +128,9 @@ private:
 Status check_request(const FormatErrorRequest& request) {
     if (request.tokens.empty() || request.more_tokens < 0)
         return make_error(ErrorKind::Argument,
-                          fmt::format("Formats are compared on at least one token and then 0 or more, not on {} and {}.",
-                                      request.tokens.size(), request.more_tokens));
+                          fmt::format(
+                              "Formats are compared on at least one token and then 0 or more, not on {} and {}.",
+                              request.tokens.size(), request.more_tokens));
     const StrategyDescriptor* strategy = find_strategy(request.cache.id);
     if (strategy != nullptr && (!strategy->has_cache || strategy->lossy))
         return make_error(ErrorKind::Argument,

@@ -88,7 +88,8 @@ private:
         const auto k_bytes = element_bytes(s.format.k), v_bytes = element_bytes(s.format.v);
         formula_ = k == v ? "2 · L · H_kv · d · bytes" : "L · H_kv · d · (bytes of K + bytes of V)";
         filled_in_ = k == v ? fmt::format("2 · {} · {} · {} · {}", s.layers, s.kv_heads, s.head_dim, k_bytes)
-                            : fmt::format("{} · {} · {} · ({} + {})", s.layers, s.kv_heads, s.head_dim, k_bytes, v_bytes);
+                            : fmt::format("{} · {} · {} · ({} + {})", s.layers, s.kv_heads, s.head_dim, k_bytes,
+                                          v_bytes);
     }
 
     static LedgerLine line_of(const char* purpose, std::int64_t measured) {

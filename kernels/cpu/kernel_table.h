@@ -56,7 +56,7 @@ struct CpuKernelTable {
     using Scores = void (*)(const float* q, std::int64_t head_dim, const KvRows& keys, std::int64_t count, float scale,
                             float* out);
     ByKvType<Scores> scores{};
-    // The same for int8 keys of one group. channels: scales [head_dim], centres [head_dim]; scaled: room for [head_dim].
+    // The same for int8 keys of one group. channels: scales [head_dim], centres [head_dim]; scaled: [head_dim], room.
     void (*group_scores)(const float* q, std::int64_t head_dim, const float* channels, const KvRows& keys,
                          std::int64_t count, float scale, float* scaled, float* out) = nullptr;
 

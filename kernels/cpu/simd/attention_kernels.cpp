@@ -121,8 +121,10 @@ void MixOf(const float* weights, const Rows& values, std::int64_t count, std::in
     const DF d;
     const std::int64_t lanes = static_cast<std::int64_t>(hn::Lanes(d));
     std::int64_t column = 0;
-    for (; column + 8 * lanes <= head_dim; column += 8 * lanes) MixColumns<8>(weights, values, count, head_dim, column, out);
-    for (; column + 4 * lanes <= head_dim; column += 4 * lanes) MixColumns<4>(weights, values, count, head_dim, column, out);
+    for (; column + 8 * lanes <= head_dim; column += 8 * lanes)
+        MixColumns<8>(weights, values, count, head_dim, column, out);
+    for (; column + 4 * lanes <= head_dim; column += 4 * lanes)
+        MixColumns<4>(weights, values, count, head_dim, column, out);
     for (; column + lanes <= head_dim; column += lanes) MixColumns<1>(weights, values, count, head_dim, column, out);
     for (; column < head_dim; ++column) {
         float sum = 0.0f;

@@ -32,7 +32,9 @@ const std::vector<std::int32_t>& text() {
     return tokens;
 }
 
-std::span<const std::int32_t> text(std::size_t first, std::size_t count) { return std::span(text()).subspan(first, count); }
+std::span<const std::int32_t> text(std::size_t first, std::size_t count) {
+    return std::span(text()).subspan(first, count);
+}
 
 SessionConfig with_logits(const std::string& cache, const std::string& kv, std::int64_t chunk = 0) {
     SessionConfig config = session_config(cache, kv, chunk);
@@ -167,7 +169,8 @@ TEST(QuantizedSession, QT07_BranchesEqualConversationsOfTheirOwn) {
                 feed_all(*trunk, text(0, at), 100);
                 auto branch = trunk->fork();
                 ASSERT_TRUE(branch.ok()) << branch.error().text();
-                auto other = std::vector<std::int32_t>(text().begin(), text().begin() + static_cast<std::ptrdiff_t>(at));
+                const auto shared = text(0, at);
+                std::vector<std::int32_t> other(shared.begin(), shared.end());
                 other.insert(other.end(), text().rbegin(), text().rbegin() + 40);
                 feed_all(**branch, std::span(other).subspan(at, 20), 7);
                 feed_all(*trunk, text(at, 40), 3);
@@ -303,7 +306,7 @@ TEST(QuantizedSession, AFailedPassChangesNothing) {
     EXPECT_FALSE(session->feed(text(90, 1), {}).ok());  // would have completed a group
     probed.backend->after_run = {};
     feed_all(*session, text(39, 30), 4);
-    const auto alone = session_of(loaded(l3(), "reference"), session_config("growing", "int8-kivi(group=16,residual=8)"));
+    const auto alone = session_of(probed.model, session_config("growing", "int8-kivi(group=16,residual=8)"));
     feed_all(*alone, text(0, 69), 69);
     EXPECT_EQ(all_cells(*session), all_cells(*alone));
 }
