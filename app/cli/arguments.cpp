@@ -9,6 +9,7 @@
 #include <optional>
 #include <type_traits>
 
+#include "engine/cache/supported_pairs.h"
 #include "engine/measure/run_facts.h"
 #include "engine/model/synthetic.h"
 
@@ -109,11 +110,17 @@ std::string cache_forms() {
     return forms;
 }
 
+std::string kv_forms() {
+    std::string forms;
+    for (const KvTypeInfo& info : kKvTypes) forms += fmt::format("{}, ", info.name);
+    return forms + "or apart: k=int8-kivi(group=32,residual=32),v=f16";
+}
+
 void add_cache_options(CLI::App& app, Raw& raw) {
     app.add_option("--cache", raw.caches, cache_forms() + "; may be repeated where several are compared")
         ->expected(1)
         ->take_all();
-    app.add_option("--kv-type", raw.kv_types, "f32, f16, bf16, or apart: k=f16,v=f32")->expected(1)->take_all();
+    app.add_option("--kv-type", raw.kv_types, kv_forms())->expected(1)->take_all();
 }
 
 void add_prompt_options(CLI::App& app, Arguments& a, Raw& raw) {
@@ -145,6 +152,20 @@ void add_sampling_options(CLI::App& app, Arguments& a) {
     app.add_flag("--ignore-eos", a.ignore_eos, "go on after the end token");
 }
 
+// What no model can make possible; what depends on the model is refused when it is known.
+Status check_pairs(const Arguments& a) {
+    for (const CacheSpec& cache : a.caches) {
+        for (const KvFormat& kv : a.kv_types) {
+            const UnsupportedPair* pair = find_unsupported({{}, cache, kv, a.backend, false});
+            if (pair == nullptr) continue;
+            return refuse(
+                fmt::format("--cache {} with --kv-type {}: {}", to_string(cache), to_string(kv), pair->reason),
+                std::string(pair->hint));
+        }
+    }
+    return {};
+}
+
 Status finish_values(Arguments& a, const Raw& raw) {
     static const std::pair<const char*, WeightType> types[] = {
         {"f32", WeightType::F32}, {"f16", WeightType::F16}, {"bf16", WeightType::BF16}};
@@ -165,6 +186,7 @@ Status finish_values(Arguments& a, const Raw& raw) {
         if (!format) return format.error();
         a.kv_types.push_back(*format);
     }
+    DS_RETURN_IF_ERROR(check_pairs(a));
     if (raw.tokens) {
         auto tokens = parse_list<std::int32_t>(*raw.tokens, "--tokens");
         if (!tokens) return tokens.error();

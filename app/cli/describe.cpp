@@ -140,9 +140,10 @@ std::vector<ListLine> lines_for(const std::string& what, const std::vector<Panel
     std::vector<ListLine> lines;
     if (what == "caches") return cache_lines();
     if (what == "formats")
-        for (ElementType type : kKvElementTypes)
-            lines.push_back({std::string(element_name(type)), std::string(element_name(type)),
-                             fmt::format("{} bytes per element", element_bytes(type)), Json::object()});
+        for (const KvTypeInfo& info : kKvTypes)
+            lines.push_back({std::string(info.name), std::string(info.name), std::string(info.help),
+                             {{"bytes_per_element", element_bytes(info.type)},
+                              {"lossy", kv_format_of(info, info).is_lossy()}}});
     if (what == "models")
         for (const ModelInfo& model : known_models())
             lines.push_back({model.spec, model.title, model.description, Json::object()});

@@ -8,6 +8,7 @@
 
 #include "engine/cache/cache_strategy.h"
 #include "engine/cache/strategy_descriptor.h"
+#include "engine/cache/supported_pairs.h"
 
 namespace decodescope {
 namespace {
@@ -190,6 +191,8 @@ Result<std::unique_ptr<CacheStrategy>> make_strategy(const CacheSpec& spec, cons
     if (!complete.ok()) return complete.error();
     const StrategyDescriptor& strategy = *find_strategy(spec.id);
     if (strategy.check) DS_RETURN_IF_ERROR(strategy.check(complete->parameters, limits));
+    DS_RETURN_IF_ERROR(
+        check_supported({limits.learned_positions ? Family::Gpt2 : Family::Llama, *complete, {}, {}, false}));
     return strategy.create(complete->parameters, limits);
 }
 

@@ -3,45 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
 #include <utility>
 
-#include "kernels/api/half.h"
+#include "kernels/api/int8_row.h"
 
 namespace decodescope {
-namespace {
-
-void widen(const std::byte* from, ElementType type, std::span<float> out) {
-    for (std::size_t i = 0; i < out.size(); ++i) {
-        if (type == ElementType::F32) {
-            std::memcpy(&out[i], from + i * 4, 4);
-            continue;
-        }
-        std::uint16_t half = 0;
-        std::memcpy(&half, from + i * 2, 2);
-        out[i] = type == ElementType::F16 ? f16_to_f32(half) : bf16_to_f32(half);
-    }
-}
-
-}  // namespace
-
-std::int64_t KvShape::entry_bytes() const {
-    return static_cast<std::int64_t>(kv_heads) * head_dim *
-           static_cast<std::int64_t>(element_bytes(format.k) + element_bytes(format.v));
-}
-
-Result<std::int64_t> KvShape::total_bytes(std::int64_t capacity) const {
-    std::int64_t bytes = 0;
-    if (__builtin_mul_overflow(entry_bytes(), static_cast<std::int64_t>(layers), &bytes) ||
-        __builtin_mul_overflow(bytes, capacity, &bytes)) {
-        return make_error(
-            ErrorKind::Memory,
-            fmt::format("A KV cache of {} tokens in {} layers of {} heads of {} is larger than any memory.", capacity,
-                        layers, kv_heads, head_dim));
-    }
-    return bytes;
-}
-
 KvStorage::KvStorage(std::shared_ptr<Backend> backend, const KvShape& shape)
     : backend_(std::move(backend)), shape_(shape) {}
 
@@ -50,7 +16,7 @@ Result<std::unique_ptr<KvStorage>> KvStorage::create(std::shared_ptr<Backend> ba
                                                      std::int64_t page_tokens) {
     std::unique_ptr<KvStorage> storage(new KvStorage(std::move(backend), shape));
     storage->page_tokens_ = page_tokens;
-    auto bytes = shape.total_bytes(capacity);
+    auto bytes = shape.total_bytes(capacity, page_tokens > 0);
     if (!bytes.ok()) return bytes.error();
     DS_RETURN_IF_ERROR(storage->reserve_fits(*bytes));
     const int layers_per_block = one_slab ? shape.layers : 1;
@@ -78,16 +44,11 @@ Status KvStorage::reserve_fits(std::int64_t bytes) const {
 Result<BufferPtr> KvStorage::allocate_block(const Block& block, std::int64_t capacity, MemoryPurpose purpose) {
     KvShape shape = shape_;
     shape.layers = block.layers;
-    auto bytes = shape.total_bytes(capacity);
+    auto bytes = shape.total_bytes(capacity, page_tokens_ > 0);
     if (!bytes.ok()) return bytes.error();
     DS_RETURN_IF_ERROR(reserve_fits(*bytes));
     auto buffer = backend_->allocate(static_cast<std::size_t>(*bytes), purpose);
     if (!buffer.ok()) return buffer.error();
-#ifdef DECODESCOPE_DEBUG
-    // All bits set is NaN in every floating format: a read of a row that was never written shows.
-    const std::vector<std::byte> pattern((*buffer)->bytes(), std::byte{0xFF});
-    DS_RETURN_IF_ERROR(backend_->upload(**buffer, 0, pattern));
-#endif
     return buffer;
 }
 
@@ -101,10 +62,11 @@ Status KvStorage::exchange(Block& block, std::int64_t capacity, std::span<const 
         auto buffer = allocate_block(block, capacity, MemoryPurpose::KvCache);
         if (!buffer.ok()) return buffer.error();
         next.buffer = std::move(*buffer);
+        poison_block(next);
         DS_RETURN_IF_ERROR(copy_rows(block, next, moves));
         live_bytes_ += static_cast<std::int64_t>(next.buffer->bytes());
         peak_bytes_ = std::max(peak_bytes_, live_bytes_);  // old and new lie side by side
-        for (const auto& move : moves) copied_bytes_ += move.count * shape_.entry_bytes() * block.layers;
+        copied_bytes_ += moved_bytes(block, next, moves);
     }
     if (block.buffer) live_bytes_ -= static_cast<std::int64_t>(block.buffer->bytes());
     block = std::move(next);
@@ -112,26 +74,58 @@ Status KvStorage::exchange(Block& block, std::int64_t capacity, std::span<const 
 }
 
 // The staging buffer is never divided.
-std::int64_t KvStorage::page_rows(const Block& block) const {
-    return page_tokens_ == 0 || &block == &staging_ ? block.capacity : page_tokens_;
+std::int64_t KvStorage::part_rows(const Block& block, KvPart part) const {
+    return shape_.part_rows(part, block.capacity, page_tokens_ > 0);
 }
 
-// Bytes within the buffer.
+std::int64_t KvStorage::page_rows(const Block& block, KvPart part) const {
+    return page_tokens_ == 0 || &block == &staging_ ? part_rows(block, part) : page_tokens_;
+}
+
+// Bytes within the buffer. With shared scales `slot` is the first of a group.
 std::int64_t KvStorage::row_offset(const Block& block, int layer, KvPart part, std::int64_t head,
                                    std::int64_t slot) const {
-    const std::int64_t rows = page_rows(block), page = slot / rows;
-    const std::int64_t row = (page * shape_.kv_heads + head) * rows + slot % rows;
-    return part_offset(block, layer, part) + row * shape_.head_dim * element_size(part);
+    const std::int64_t rows = page_rows(block, part), page = slot / rows;
+    return part_offset(block, layer, part) + (page * shape_.kv_heads + head) * shape_.head_bytes(part, rows) +
+           shape_.head_bytes(part, slot % rows);
+}
+
+// What of the moves concerns a part: rows that are not in its buffers are in the residual, and rows that share scales
+// move together.
+std::vector<SlotMove> KvStorage::part_moves(const Block& from, const Block& to, KvPart part,
+                                            std::span<const SlotMove> moves) const {
+    std::vector<SlotMove> clipped;
+    for (SlotMove move : moves) {
+        DS_CHECK(move.from + move.count <= from.capacity && move.to + move.count <= to.capacity);
+        move.count = std::min({move.count, part_rows(from, part) - move.from, part_rows(to, part) - move.to});
+        if (shape_.shares_scales(part)) {
+            const std::int64_t group = shape_.format.group;
+            DS_CHECK(move.from % group == 0 && move.to % group == 0);
+            move.count = (move.count + group - 1) / group * group;
+        }
+        if (move.count > 0) clipped.push_back(move);
+    }
+    return clipped;
+}
+
+std::int64_t KvStorage::moved_bytes(const Block& from, const Block& to, std::span<const SlotMove> moves) const {
+    std::int64_t bytes = 0;
+    for (const KvPart part : {KvPart::K, KvPart::V}) {
+        for (const auto& move : part_moves(from, to, part, moves))
+            bytes += to.layers * shape_.kv_heads * shape_.head_bytes(part, move.count);
+    }
+    return bytes;
 }
 
 // The same moves in pieces that lie within one page on either side.
-std::vector<SlotMove> KvStorage::within_pages(const Block& from, const Block& to,
+std::vector<SlotMove> KvStorage::within_pages(const Block& from, const Block& to, KvPart part,
                                               std::span<const SlotMove> moves) const {
     std::vector<SlotMove> pieces;
     for (SlotMove move : moves) {
         while (move.count > 0) {
-            const std::int64_t count = std::min({move.count, page_rows(from) - move.from % page_rows(from),
-                                                 page_rows(to) - move.to % page_rows(to)});
+            const std::int64_t from_rows = page_rows(from, part), to_rows = page_rows(to, part);
+            const std::int64_t count =
+                std::min({move.count, from_rows - move.from % from_rows, to_rows - move.to % to_rows});
             pieces.push_back({move.from, move.to, count});
             move = {move.from + count, move.to + count, move.count - count};
         }
@@ -140,18 +134,16 @@ std::vector<SlotMove> KvStorage::within_pages(const Block& from, const Block& to
 }
 
 Status KvStorage::copy_rows(const Block& from, Block& to, std::span<const SlotMove> moves) const {
-    for (const auto& move : moves)
-        DS_CHECK(move.from + move.count <= from.capacity && move.to + move.count <= to.capacity);
-    const auto pieces = within_pages(from, to, moves);
-    for (int layer = to.first_layer; layer < to.first_layer + to.layers; ++layer) {
-        for (const KvPart part : {KvPart::K, KvPart::V}) {
-            const std::int64_t row = shape_.head_dim * element_size(part);
+    for (const KvPart part : {KvPart::K, KvPart::V}) {
+        const auto pieces = within_pages(from, to, part, part_moves(from, to, part, moves));
+        for (int layer = to.first_layer; layer < to.first_layer + to.layers; ++layer) {
             for (const auto& move : pieces) {
                 DS_RETURN_IF_ERROR(backend_->copy(
                     *from.buffer, static_cast<std::size_t>(row_offset(from, layer, part, 0, move.from)),
-                    static_cast<std::size_t>(page_rows(from) * row), *to.buffer,
+                    static_cast<std::size_t>(shape_.head_bytes(part, page_rows(from, part))), *to.buffer,
                     static_cast<std::size_t>(row_offset(to, layer, part, 0, move.to)),
-                    static_cast<std::size_t>(page_rows(to) * row), static_cast<std::size_t>(move.count * row),
+                    static_cast<std::size_t>(shape_.head_bytes(part, page_rows(to, part))),
+                    static_cast<std::size_t>(shape_.head_bytes(part, move.count)),
                     static_cast<std::size_t>(shape_.kv_heads)));
             }
         }
@@ -162,7 +154,7 @@ Status KvStorage::copy_rows(const Block& from, Block& to, std::span<const SlotMo
 Status KvStorage::copy_within(std::span<const SlotMove> copies) {
     for (auto& block : blocks_) {
         DS_RETURN_IF_ERROR(copy_rows(block, block, copies));
-        for (const auto& copy : copies) copied_bytes_ += copy.count * shape_.entry_bytes() * block.layers;
+        copied_bytes_ += moved_bytes(block, block, copies);
     }
     return {};
 }
@@ -184,6 +176,7 @@ Status KvStorage::stage(std::int64_t rows) {
     if (!buffer.ok()) return buffer.error();
     staging_.buffer = std::move(*buffer);
     staging_.capacity = rows;
+    poison_block(staging_);
     return {};
 }
 
@@ -191,12 +184,7 @@ Status KvStorage::settle(const CachePlan& plan) {
     std::vector<SlotMove> moves = plan.settled;
     for (auto& move : moves) move.from -= plan.capacity_after;
     for (auto& block : blocks_) DS_RETURN_IF_ERROR(copy_rows(staging_, block, moves));
-#ifdef DECODESCOPE_DEBUG
-    if (plan.staged_rows > 0) {
-        const std::vector<std::byte> pattern(staging_.buffer->bytes(), std::byte{0xFF});
-        DS_RETURN_IF_ERROR(backend_->upload(*staging_.buffer, 0, pattern));
-    }
-#endif
+    if (plan.staged_rows > 0) poison_block(staging_);
     return {};
 }
 
@@ -228,17 +216,25 @@ const KvStorage::Block& KvStorage::block_of(int layer) const {
     return blocks_[static_cast<std::size_t>(layer / blocks_.front().layers)];
 }
 
-std::int64_t KvStorage::element_size(KvPart part) const {
-    return static_cast<std::int64_t>(element_bytes(part == KvPart::K ? shape_.format.k : shape_.format.v));
+std::int64_t KvStorage::part_offset(const Block& block, int layer, KvPart part) const {
+    const auto layer_bytes = [&](KvPart of) {
+        return shape_.kv_heads * shape_.head_bytes(of, part_rows(block, of));
+    };
+    // int8 rows have a scale, and are as long as keeps it aligned.
+    const auto alignment = [&](KvPart of) {
+        const ElementType type = shape_.format.type(of);
+        return type == ElementType::I8 ? 4 : static_cast<int>(element_bytes(type));
+    };
+    const KvPart other = part == KvPart::K ? KvPart::V : KvPart::K;
+    const bool first = alignment(part) != alignment(other) ? alignment(part) > alignment(other) : part == KvPart::K;
+    return (first ? 0 : block.layers * layer_bytes(other)) + (layer - block.first_layer) * layer_bytes(part);
 }
 
-std::int64_t KvStorage::part_offset(const Block& block, int layer, KvPart part) const {
-    const KvPart other = part == KvPart::K ? KvPart::V : KvPart::K;
-    const bool first =
-        element_size(part) != element_size(other) ? element_size(part) > element_size(other) : part == KvPart::K;
-    const std::int64_t layer_elements = shape_.kv_heads * block.capacity * shape_.head_dim;
-    const std::int64_t before = first ? 0 : block.layers * layer_elements * element_size(other);
-    return before + (layer - block.first_layer) * layer_elements * element_size(part);
+std::int64_t KvStorage::slot_bytes(std::int64_t slots) const {
+    std::int64_t bytes = 0;
+    for (const KvPart part : {KvPart::K, KvPart::V})
+        bytes += shape_.head_bytes(part, shape_.part_rows(part, slots, page_tokens_ > 0));
+    return shape_.layers * shape_.kv_heads * bytes;
 }
 
 KvView KvStorage::view(int layer, const EntryTable& table, const std::int32_t* store_entries) const {
@@ -249,15 +245,21 @@ KvView KvStorage::view(int layer, const EntryTable& table, const std::int32_t* s
     KvView view;
     for (const KvPart part : {KvPart::K, KvPart::V}) {
         KvSide& side = part == KvPart::K ? view.k : view.v;
-        side.type = part == KvPart::K ? shape_.format.k : shape_.format.v;
+        side.type = shape_.format.type(part);
         side.data = block.buffer == nullptr ? nullptr : block.buffer->data() + part_offset(block, layer, part);
-        side.row_stride = shape_.head_dim;
-        side.head_stride = page_rows(block) * shape_.head_dim;
+        const auto element = static_cast<std::int64_t>(element_bytes(side.type));
+        side.row_stride = shape_.shares_scales(part) ? int8_code_bytes(shape_.head_dim)
+                                                     : shape_.head_bytes(part, 1) / element;
+        side.head_stride = shape_.head_bytes(part, page_rows(block, part)) / element;
         side.page_stride = table.pages == nullptr ? 0 : side.row_stride << table.log2_page;
         if (page_tokens_ > 0) side.page_stride = shape_.kv_heads * side.head_stride;
+        if (shape_.shares_scales(part)) {
+            side.group = shape_.format.group;
+            side.group_stride = shape_.head_bytes(part, side.group);
+        }
         if (!staged) continue;
         side.staged = staging_.buffer->data() + part_offset(staging_, layer, part);
-        side.staged_head_stride = staging_.capacity * shape_.head_dim;
+        side.staged_head_stride = shape_.head_bytes(part, staging_.capacity) / element;
     }
     view.table = table;
     view.table.store_entries = store_entries;
@@ -265,55 +267,6 @@ KvView KvStorage::view(int layer, const EntryTable& table, const std::int32_t* s
     view.head_dim = shape_.head_dim;
     return view;
 }
-
-Status KvStorage::read_rows(int layer, KvPart part, std::int64_t first_slot, std::int64_t count,
-                            std::span<float> out) const {
-    const bool staged = first_slot >= block_of(layer).capacity && count > 0;
-    const Block& block = staged ? staging_ : block_of(layer);
-    if (staged) first_slot -= block_of(layer).capacity;
-    DS_CHECK(first_slot >= 0 && count >= 0 && first_slot + count <= block.capacity);
-    const std::int64_t row = shape_.head_dim * element_size(part);
-    const std::size_t floats = static_cast<std::size_t>(count * shape_.head_dim);
-    DS_CHECK(out.size() == floats * static_cast<std::size_t>(shape_.kv_heads));
-    const SlotMove wanted{first_slot, 0, count};
-    for (const auto& piece : within_pages(block, block, {&wanted, 1})) {
-        std::vector<std::byte> raw(static_cast<std::size_t>(piece.count * row));
-        for (int head = 0; head < shape_.kv_heads; ++head) {
-            const std::int64_t offset = row_offset(block, layer, part, head, piece.from);
-            DS_RETURN_IF_ERROR(backend_->download(*block.buffer, static_cast<std::size_t>(offset), raw));
-            widen(raw.data(), part == KvPart::K ? shape_.format.k : shape_.format.v,
-                  out.subspan(static_cast<std::size_t>(head) * floats +
-                                  static_cast<std::size_t>(piece.to * shape_.head_dim),
-                              static_cast<std::size_t>(piece.count * shape_.head_dim)));
-        }
-    }
-    return {};
-}
-
-void KvStorage::poison([[maybe_unused]] std::int64_t first_slot, [[maybe_unused]] std::int64_t count) {
-#ifdef DECODESCOPE_DEBUG
-    const SlotMove given_up{first_slot, first_slot, count};
-    for (auto& block : blocks_) {
-        if (block.buffer == nullptr || first_slot + count > block.capacity) continue;
-        for (const auto& piece : within_pages(block, block, {&given_up, 1})) {
-            for (int layer = block.first_layer; layer < block.first_layer + block.layers; ++layer) {
-                for (const KvPart part : {KvPart::K, KvPart::V}) poison_rows(block, layer, part, piece);
-            }
-        }
-    }
-#endif
-}
-
-#ifdef DECODESCOPE_DEBUG
-void KvStorage::poison_rows(Block& block, int layer, KvPart part, const SlotMove& rows) {
-    const std::vector<std::byte> pattern(
-        static_cast<std::size_t>(rows.count * shape_.head_dim * element_size(part)), std::byte{0xFF});
-    for (int head = 0; head < shape_.kv_heads; ++head) {
-        const std::int64_t offset = row_offset(block, layer, part, head, rows.from);
-        (void)backend_->upload(*block.buffer, static_cast<std::size_t>(offset), pattern);
-    }
-}
-#endif
 
 std::int64_t KvStorage::capacity() const {
     std::int64_t least = blocks_.front().capacity;

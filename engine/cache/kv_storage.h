@@ -15,19 +15,6 @@
 
 namespace decodescope {
 
-struct KvShape {
-    int layers = 0;
-    int kv_heads = 0;
-    int head_dim = 0;
-    KvFormat format;
-    // Bytes of K and V of one token in one layer: kv_heads * head_dim * (bytes of K + bytes of V).
-    std::int64_t entry_bytes() const;
-    // All layers, `capacity` tokens. Memory error that names the shape when it is beyond 64 bits.
-    Result<std::int64_t> total_bytes(std::int64_t capacity) const;
-};
-
-enum class KvPart { K, V };
-
 class KvStorage {
 public:
     // One allocation of purpose KvCache per layer, or one for all layers. Memory error with both numbers, before
@@ -52,11 +39,17 @@ public:
     // Rows in slots first .. first + count - 1, all of the cache or all staged, widened to f32:
     // [kv_heads, count, head_dim].
     Status read_rows(int layer, KvPart part, std::int64_t first_slot, std::int64_t count, std::span<float> out) const;
+    // Rows of one head as they are stored, scales included, for slots from first_slot on in one page: KvShape's
+    // head_bytes of the rows. With shared scales first_slot is the first of a group.
+    Status write_head(int layer, KvPart part, std::int64_t head, std::int64_t first_slot,
+                      std::span<const std::byte> rows);
     // Debug builds overwrite rows that were given up, so that reading one shows as NaN. Nothing in release builds.
     void poison(std::int64_t first_slot, std::int64_t count);
 
     const KvShape& shape() const { return shape_; }
-    std::int64_t used_bytes(std::int64_t tokens) const { return tokens * shape_.entry_bytes() * shape_.layers; }
+    // Of the buffers, without the residual's: what `tokens` tokens take, and what `capacity` tokens reserve.
+    std::int64_t used_bytes(std::int64_t tokens) const { return shape_.stored_bytes(tokens); }
+    std::int64_t slot_bytes(std::int64_t slots) const;
     std::int64_t capacity() const;                               // tokens that fit into every layer
     std::int64_t reserved_bytes() const { return live_bytes_; }  // as allocated
     void begin_step();                                           // restarts the two below
@@ -66,8 +59,8 @@ public:
 
 private:
     // Layers first_layer .. first_layer + layers - 1 in one buffer: all of the wider part, then all of the other, so
-    // that every element is aligned. Within a part [layers, pages, kv_heads, page, head_dim]; not divided, the whole
-    // capacity is one page.
+    // that every element and scale is aligned. Within a part [layers, pages, kv_heads, page, row]; not divided, the
+    // whole capacity is one page. What a row is: kernels/api/int8_row.h, else head_dim elements.
     struct Block {
         BufferPtr buffer;
         std::int64_t capacity = 0;
@@ -77,18 +70,25 @@ private:
     KvStorage(std::shared_ptr<Backend> backend, const KvShape& shape);
     Status reserve_fits(std::int64_t bytes) const;
     Result<BufferPtr> allocate_block(const Block& block, std::int64_t capacity, MemoryPurpose purpose);
+    std::int64_t moved_bytes(const Block& from, const Block& to, std::span<const SlotMove> moves) const;
     Status stage(std::int64_t rows);
     Status exchange(Block& block, std::int64_t capacity, std::span<const SlotMove> moves);
     Status copy_rows(const Block& from, Block& to, std::span<const SlotMove> moves) const;
+    void poison_block(Block& block);
 #ifdef DECODESCOPE_DEBUG
     void poison_rows(Block& block, int layer, KvPart part, const SlotMove& rows);
 #endif
     Status copy_within(std::span<const SlotMove> copies);
-    std::int64_t page_rows(const Block& block) const;
+    std::int64_t part_rows(const Block& block, KvPart part) const;
+    std::int64_t page_rows(const Block& block, KvPart part) const;
     std::int64_t row_offset(const Block& block, int layer, KvPart part, std::int64_t head, std::int64_t slot) const;
-    std::vector<SlotMove> within_pages(const Block& from, const Block& to, std::span<const SlotMove> moves) const;
+    std::vector<SlotMove> part_moves(const Block& from, const Block& to, KvPart part,
+                                     std::span<const SlotMove> moves) const;
+    std::vector<SlotMove> within_pages(const Block& from, const Block& to, KvPart part,
+                                       std::span<const SlotMove> moves) const;
+    Status read_groups(const Block& block, int layer, std::int64_t head, const SlotMove& piece,
+                       std::span<float> out) const;
     const Block& block_of(int layer) const;
-    std::int64_t element_size(KvPart part) const;
     std::int64_t part_offset(const Block& block, int layer, KvPart part) const;  // bytes within the buffer
 
     std::shared_ptr<Backend> backend_;

@@ -72,8 +72,27 @@ Result<std::unique_ptr<DecodeSession>> CachedSession::create(LoadedModelPtr mode
         if (!storage.ok()) return storage.error();
         session->storage_ = std::move(*storage);
     }
+    DS_RETURN_IF_ERROR(session->create_residual());
     DS_RETURN_IF_ERROR(session->prepare_first());
     return std::unique_ptr<DecodeSession>(std::move(session));
+}
+
+Status CachedSession::create_residual() {
+    if (!config_.kv.has_residual()) return {};
+    auto residual = KvResidual::create(model_->backend, storage_->shape());
+    if (!residual.ok()) return residual.error();
+    residual_ = std::move(*residual);
+    return {};
+}
+
+std::int64_t CachedSession::most_pass_rows() const {
+    if (residual_ == nullptr) return SessionBase::most_pass_rows();
+    return residual_->pass_tokens(strategy_->tokens_seen());
+}
+
+Status CachedSession::check_kept(std::int64_t tokens) const {
+    if (residual_ == nullptr) return {};
+    return residual_->check_truncate(tokens, strategy_->tokens_seen());
 }
 
 std::int64_t CachedSession::default_pass_rows() const { return std::min(context(), kPrefillRows); }
@@ -94,8 +113,10 @@ PassRequest CachedSession::request(std::span<const std::int32_t> tokens) {
     const EntryTable table = plan_.entries.table();
     const std::int32_t* store_entries = plan_.store_entries.empty() ? nullptr : plan_.store_entries.data();
     views_.clear();
-    for (int layer = 0; layer < storage_->shape().layers; ++layer)
+    for (int layer = 0; layer < storage_->shape().layers; ++layer) {
         views_.push_back(storage_->view(layer, table, store_entries));
+        if (residual_ != nullptr) residual_->attach(layer, plan_.first_position, views_.back());
+    }
     const auto rows = static_cast<std::int64_t>(tokens.size());
     positions_ = consecutive_positions(plan_.first_position, rows);
     PassRequest request;
@@ -115,9 +136,12 @@ void CachedSession::begin_step() {
 }
 
 Status CachedSession::settle() {
-    if (plan_.settled.empty()) return {};
+    if (plan_.settled.empty() && residual_ == nullptr) return {};
     const auto start = std::chrono::steady_clock::now();
-    DS_RETURN_IF_ERROR(storage_->settle(plan_));
+    if (!plan_.settled.empty()) DS_RETURN_IF_ERROR(storage_->settle(plan_));
+    if (residual_ != nullptr)
+        DS_RETURN_IF_ERROR(residual_->quantize(plan_.entries, plan_.first_position,
+                                               plan_.first_position + plan_.new_tokens, *storage_));
     runner_.add_micros(std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count());
     return {};
 }
@@ -135,7 +159,8 @@ Status CachedSession::read_back(PassResult& result) {
                                   width);  // [kv_heads, count, head_dim]
         for (std::size_t layer = 0; layer < layers; ++layer) {
             for (const KvPart part : {KvPart::K, KvPart::V}) {
-                DS_RETURN_IF_ERROR(storage_->read_rows(static_cast<int>(layer), part, run.from, run.count, values));
+                DS_RETURN_IF_ERROR(read_new_rows(static_cast<int>(layer), part, run,
+                                                 static_cast<std::int64_t>(first_row), values));
                 std::vector<double> squares(count, 0.0);
                 for (std::size_t at = 0; at < values.size(); at += count * width)
                     add_squares(std::span(values).subspan(at, count * width), squares);
@@ -151,13 +176,28 @@ Status CachedSession::read_back(PassResult& result) {
     return {};
 }
 
+Status CachedSession::read_new_rows(int layer, KvPart part, const SlotMove& run, std::int64_t first_row,
+                                    std::span<float> out) const {
+    const KvShape& shape = storage_->shape();
+    if (!shape.format.is_grouped(part)) return storage_->read_rows(layer, part, run.from, run.count, out);
+    const auto width = static_cast<std::size_t>(shape.head_dim), count = static_cast<std::size_t>(run.count);
+    std::vector<float> row(static_cast<std::size_t>(shape.kv_heads) * width);
+    for (std::size_t r = 0; r < count; ++r) {
+        const std::int64_t entry = plan_.first_position + first_row + static_cast<std::int64_t>(r);
+        DS_RETURN_IF_ERROR(residual_->read_row(layer, part, entry, row));
+        for (std::size_t head = 0; head < static_cast<std::size_t>(shape.kv_heads); ++head)
+            std::copy_n(row.data() + head * width, width, out.data() + (head * count + r) * width);
+    }
+    return {};
+}
+
 StepShape CachedSession::step_shape(std::int64_t new_tokens) const {
     StepShape shape;
     shape.rows = new_tokens;
     shape.logits_rows = logits_rows(new_tokens);
     shape.attended = std::accumulate(plan_.row_entries.begin(), plan_.row_entries.end(), std::int64_t{0});
     shape.entries = plan_.entries.count;
-    shape.kv_bytes_per_entry = storage_->shape().entry_bytes();
+    count_kv_bytes(storage_->shape(), plan_.first_position, shape);
     return shape;
 }
 
@@ -171,6 +211,10 @@ KvFacts CachedSession::kv_facts() const {
     facts.copied_bytes = copied_bytes_;
     facts.peak_bytes = std::max(peak_bytes_, storage_->reserved_bytes());
     if (const auto pages = strategy_->page_counts()) add_page_facts(*pages, facts);
+    if (residual_ != nullptr) {
+        facts.reserved_bytes += residual_->bytes();
+        facts.peak_bytes += residual_->bytes();
+    }
     return facts;
 }
 
@@ -183,7 +227,7 @@ void CachedSession::add_page_facts(const PageCounts& pages, KvFacts& facts) cons
     facts.page_tokens = pages.page_tokens;
     facts.pool_bytes = facts.reserved_bytes;
     facts.capacity_tokens = pages.used * pages.page_tokens;
-    facts.reserved_bytes = storage_->used_bytes(facts.capacity_tokens);
+    facts.reserved_bytes = storage_->slot_bytes(facts.capacity_tokens);
     facts.peak_bytes += facts.reserved_bytes - facts.pool_bytes;  // beyond the pool while it grew
 }
 
@@ -194,6 +238,7 @@ void CachedSession::poison_dead_slots() {
 }
 
 Status CachedSession::reset_storage() {
+    if (residual_ != nullptr) residual_->poison(0, storage_->shape().residual_rows());
     if (strategy_->page_tokens() == 0) {
         const Status status = storage_->reset(strategy_->capacity());
         copied_bytes_ = 0;
@@ -209,6 +254,8 @@ Status CachedSession::reset_storage() {
 void CachedSession::rows_given_up(std::int64_t kept, std::int64_t before) {
     begin_step();
     plan_.copies.clear();
+    if (residual_ != nullptr)
+        residual_->poison(std::max(kept, before - storage_->shape().residual_rows()), before);
     if (strategy_->page_tokens() > 0) return poison_dead_slots();
     // Contiguous strategies: the slots that are free again are those behind the last kept row.
     if (strategy_->tokens_stored() == kept) storage_->poison(kept, before - kept);
@@ -222,6 +269,11 @@ Result<std::unique_ptr<DecodeSession>> CachedSession::fork() const {
         auto storage = storage_->clone(used_slots(*strategy_));
         if (!storage.ok()) return storage.error();
         copy->storage_ = std::move(*storage);
+    }
+    if (residual_ != nullptr) {
+        auto residual = residual_->clone();
+        if (!residual.ok()) return residual.error();
+        copy->residual_ = std::move(*residual);
     }
     copy->tokens_ = tokens_;
     DS_RETURN_IF_ERROR(copy->prepare_first());
@@ -243,12 +295,16 @@ Result<DecodeSession::CellValues> CachedSession::cell(std::int32_t layer, std::i
     CellValues values;
     values.kv_heads = shape.kv_heads;
     values.head_dim = shape.head_dim;
-    values.k_type = element_name(shape.format.k);
-    values.v_type = element_name(shape.format.v);
     values.k.resize(static_cast<std::size_t>(shape.kv_heads * shape.head_dim));
     values.v.resize(values.k.size());
-    DS_RETURN_IF_ERROR(storage_->read_rows(layer, KvPart::K, *slot, 1, values.k));
-    DS_RETURN_IF_ERROR(storage_->read_rows(layer, KvPart::V, *slot, 1, values.v));
+    const bool recent = position >= shape.format.quantized_tokens(strategy_->tokens_seen());
+    for (const KvPart part : {KvPart::K, KvPart::V}) {
+        const bool full = recent && shape.format.is_grouped(part);
+        auto& out = part == KvPart::K ? values.k : values.v;
+        (part == KvPart::K ? values.k_type : values.v_type) = full ? "f32" : part_name(shape.format, part);
+        DS_RETURN_IF_ERROR(full ? residual_->read_row(layer, part, position, out)
+                                : storage_->read_rows(layer, part, *slot, 1, out));
+    }
     return values;
 }
 

@@ -4,6 +4,7 @@
 
 #include <numeric>
 
+#include "engine/cache/supported_pairs.h"
 #include "engine/decode/cached_session.h"
 #include "engine/decode/prefix_cache.h"
 #include "engine/decode/recompute_session.h"
@@ -58,10 +59,11 @@ Result<std::unique_ptr<DecodeSession>> DecodeSession::create(LoadedModelPtr mode
     const RunLimits limits{shape.context, config.expected_tokens, shape.family == Family::Gpt2};
     auto strategy = make_strategy(*spec, limits);
     if (!strategy.ok()) return strategy.error();
+    const bool shares = config.prefixes != nullptr && (*strategy)->page_tokens() > 0;
+    DS_RETURN_IF_ERROR(check_supported({shape.family, *spec, config.kv, model->backend->info().id, shares}));
     SessionConfig complete = config;
     complete.cache = std::move(*spec);
-    if (config.prefixes != nullptr && (*strategy)->page_tokens() > 0)
-        return create_sharing(std::move(model), complete, limits);
+    if (shares) return create_sharing(std::move(model), complete, limits);
     if (!find_strategy(complete.cache.id)->has_cache)
         return RecomputeSession::create(std::move(model), complete, std::move(*strategy));
     return CachedSession::create(std::move(model), complete, std::move(*strategy));

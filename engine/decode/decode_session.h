@@ -76,6 +76,7 @@ public:
     // numbers, when they do not fit the context. Cancelled: nothing was fed. NonFinite: named by layer or step, nothing
     // fed.
     virtual Result<PassResult> feed(std::span<const std::int32_t> tokens, std::stop_token stop) = 0;
+    // Of the next pass: a cache that quantizes in groups ends a pass where a group is complete.
     virtual std::int64_t max_pass_rows() const = 0;
     // Takes over the stored rows of the first of these tokens, as if they had been fed; never the last one, so that
     // there is something to compute. Only before anything was fed; see SessionConfig::prefixes. Returns the number of

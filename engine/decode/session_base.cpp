@@ -52,7 +52,7 @@ std::int64_t SessionBase::max_pass_rows() const {
     }
     if (config_.all_logits)
         rows = std::min(rows, std::max<std::int64_t>(kCaptureBytes / (model_->program.vocabulary * 4), 1));
-    return rows;
+    return std::min(rows, most_pass_rows());
 }
 
 Status SessionBase::check_tokens(std::span<const std::int32_t> tokens) const {
@@ -152,11 +152,19 @@ Result<PassResult> SessionBase::end_pass(const PassRunner& joint, std::int64_t f
 Status SessionBase::check_finite(const PassResult& result) const {
     const auto logits = runner_.logits();
     const auto bad = std::find_if(logits.begin(), logits.end(), [](float x) { return !std::isfinite(x); });
-    if (bad == logits.end()) return {};
+    const auto layer = keeps_rows() ? first_bad_layer(result, model_->model->config.layers) : std::nullopt;
+    if (bad == logits.end()) {
+        // An infinite key can hide behind finite logits, and a quantized row would make a whole group of it.
+        const bool quantizes = config_.kv.k == ElementType::I8 || config_.kv.v == ElementType::I8;
+        if (!layer || !quantizes) return {};
+        return make_error(ErrorKind::NonFinite,
+                          fmt::format("A K or V row of positions {} to {} is not finite in layer {}.",
+                                      result.first_position, result.first_position + result.rows - 1, *layer),
+                          "Nothing was fed. The weights are damaged, or the model's values overflow.");
+    }
     const std::int64_t index = bad - logits.begin();
     const std::int64_t vocabulary = model_->program.vocabulary;
     const std::int64_t first_row = result.rows - static_cast<std::int64_t>(logits.size()) / vocabulary;
-    const auto layer = first_bad_layer(result, model_->model->config.layers);
     return make_error(
         ErrorKind::NonFinite,
         fmt::format(
@@ -201,6 +209,7 @@ std::int64_t SessionBase::take_prefix(std::span<const std::int32_t> tokens) {
 
 Status SessionBase::truncate(std::int64_t tokens) {
     const std::int64_t before = strategy_->tokens_seen();
+    DS_RETURN_IF_ERROR(check_kept(tokens));
     DS_RETURN_IF_ERROR(strategy_->truncate(tokens));
     tokens_.resize(static_cast<std::size_t>(tokens));
     rows_given_up(tokens, before);

@@ -1,6 +1,7 @@
 // What all sessions share: checks, plan -> pass -> commit, the facts of a step. How the pass reads K and V differs.
 #pragma once
 
+#include <limits>
 #include <memory>
 #include <span>
 #include <vector>
@@ -50,7 +51,12 @@ protected:
     // The pass is good: its rows take their places. From here on nothing can be refused.
     virtual Status settle() { return {}; }
     virtual std::int64_t default_pass_rows() const = 0;
+    // Rows that the next pass may have at most, whatever is asked for.
+    virtual std::int64_t most_pass_rows() const { return std::numeric_limits<std::int64_t>::max(); }
+    // Whether what is stored of the first `tokens` tokens is what it would be with no more than these.
+    virtual Status check_kept(std::int64_t) const { return {}; }
     virtual StepShape step_shape(std::int64_t new_tokens) const = 0;  // of plan_, for FLOPs and bytes
+    virtual bool keeps_rows() const { return false; }  // k_rms and v_rms say what the rows of the pass hold
     virtual void begin_step() {}
     virtual void rows_given_up(std::int64_t kept, std::int64_t before) {}
     virtual Status reset_storage() = 0;

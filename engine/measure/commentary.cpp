@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "engine/cache/kv_format.h"
 #include "engine/cache/strategy_descriptor.h"
 #include "engine/measure/statistics.h"
 #include "engine/support/numbers.h"
@@ -199,7 +200,7 @@ std::string_view sentence_pattern(std::string_view id) {
 }
 
 bool differs_by_design(const RunFacts& facts) {
-    if (facts.kv_type.find("bf16") != std::string::npos) return true;
+    if (const auto format = parse_kv_format(facts.kv_type); format.ok() && format->is_lossy()) return true;
     const StrategyDescriptor* strategy =
         find_strategy(std::string_view(facts.cache_spec).substr(0, facts.cache_spec.find(':')));
     return strategy != nullptr && strategy->lossy;

@@ -137,9 +137,10 @@ StepShape causal_shape(const ModelConfig& config, std::int64_t past, std::int64_
     shape.logits_rows = 1;
     shape.attended = rows * past + rows * (rows + 1) / 2;  // the row at position p reads p + 1 entries
     shape.entries = past + rows;
-    if (has_cache)
-        shape.kv_bytes_per_entry =
-            config.kv_heads * config.head_dim * static_cast<std::int64_t>(element_bytes(kv.k) + element_bytes(kv.v));
+    if (!has_cache) return shape;
+    const KvShape stored{static_cast<int>(config.layers), static_cast<int>(config.kv_heads),
+                         static_cast<int>(config.head_dim), kv};
+    count_kv_bytes(stored, past, shape);
     return shape;
 }
 

@@ -27,33 +27,88 @@ std::string more_or_less(std::int64_t measured, std::int64_t derived) {
                        difference < 0 ? "fewer" : "more");
 }
 
-// K and V of one token in all layers; the formula is the field's when K and V have the same type.
-struct KvFormula {
-    std::int64_t bytes_per_token = -1;
-    std::string formula, filled_in;  // without "tokens"
-
+// What the format says that K and V take. Plain elements: the field's formula when K and V have the same type.
+class KvFormula {
+public:
     explicit KvFormula(const RunFacts& facts) {
         const auto format = parse_kv_format(facts.kv_type);
         if (!format.ok()) return;
         const ModelConfig& c = facts.config;
-        bytes_per_token = c.kv_bytes_per_token(format->k, format->v);
-        const auto k = element_bytes(format->k), v = element_bytes(format->v);
-        formula = k == v ? "2 · L · H_kv · d · bytes" : "L · H_kv · d · (bytes of K + bytes of V)";
-        filled_in = k == v ? fmt::format("2 · {} · {} · {} · {}", c.layers, c.kv_heads, c.head_dim, k)
-                           : fmt::format("{} · {} · {} · ({} + {})", c.layers, c.kv_heads, c.head_dim, k, v);
+        shape_ = KvShape{static_cast<int>(c.layers), static_cast<int>(c.kv_heads), static_cast<int>(c.head_dim),
+                         *format};
+        if (!format->has_residual()) write_token_formula();
     }
 
-    LedgerLine line(const char* purpose, std::int64_t measured, const char* count_name, std::int64_t count) const {
+    // All layers; -1: tokens do not all take the same, or the format is not known.
+    std::int64_t bytes_per_token() const {
+        return shape_ && !shape_->format.has_residual() ? shape_->layers * shape_->entry_bytes() : -1;
+    }
+    std::int64_t scale_bytes(std::int64_t tokens) const { return shape_ ? shape_->scale_bytes(tokens) : 0; }
+
+    LedgerLine used(const StepFacts& step) const {
+        const std::int64_t tokens = step.kv.tokens_stored;
+        LedgerLine line = line_of("KV used", step.kv.used_bytes);
+        if (!shape_) return line;
+        line.derived_bytes = shape_->stored_bytes(tokens);
+        if (!shape_->format.has_residual()) return with_tokens(line, "tokens stored", tokens);
+        const std::int64_t quantized = shape_->format.quantized_tokens(tokens);
+        line.formula = "L · H_kv · (quantized rows and their scales + residual rows in f32)";
+        line.filled_in = fmt::format("{} · {} · ({} for {} tokens + {} for {}) = {}", shape_->layers, shape_->kv_heads,
+                                     format_grouped(shape_->layer_bytes(quantized, 0) / shape_->kv_heads),
+                                     format_grouped(quantized),
+                                     format_grouped(shape_->layer_bytes(0, tokens - quantized) / shape_->kv_heads),
+                                     format_grouped(tokens - quantized), format_grouped(line.derived_bytes));
+        return line;
+    }
+
+    LedgerLine reserved(const StepFacts& step) const {
+        LedgerLine line = line_of("KV reserved", step.kv.reserved_bytes);
+        if (!shape_) return line;
+        const auto rows = shape_->total_bytes(step.kv.capacity_tokens, step.kv.page_tokens > 0);
+        if (!rows.ok()) return line;
+        const std::int64_t residual = step.kv.reserved_bytes > 0 ? shape_->residual_bytes() : 0;
+        line.derived_bytes = *rows + residual;
+        if (!shape_->format.has_residual()) return with_tokens(line, "capacity", step.kv.capacity_tokens);
+        line.formula = "rows of the capacity that can be quantized + (residual + group) rows in f32";
+        line.filled_in = fmt::format("{} + {} = {}", format_grouped(*rows), format_grouped(residual),
+                                     format_grouped(line.derived_bytes));
+        return line;
+    }
+
+private:
+    // Without "tokens".
+    void write_token_formula() {
+        const KvShape& s = *shape_;
+        const auto k = s.head_bytes(KvPart::K, 1), v = s.head_bytes(KvPart::V, 1);
+        if (s.format.k == ElementType::I8 || s.format.v == ElementType::I8) {
+            formula_ = "L · H_kv · (bytes of a K row + bytes of a V row; int8: d codes and a scale of 4 bytes)";
+            filled_in_ = fmt::format("{} · {} · ({} + {})", s.layers, s.kv_heads, k, v);
+            return;
+        }
+        const auto k_bytes = element_bytes(s.format.k), v_bytes = element_bytes(s.format.v);
+        formula_ = k == v ? "2 · L · H_kv · d · bytes" : "L · H_kv · d · (bytes of K + bytes of V)";
+        filled_in_ = k == v ? fmt::format("2 · {} · {} · {} · {}", s.layers, s.kv_heads, s.head_dim, k_bytes)
+                            : fmt::format("{} · {} · {} · ({} + {})", s.layers, s.kv_heads, s.head_dim, k_bytes,
+                                          v_bytes);
+    }
+
+    static LedgerLine line_of(const char* purpose, std::int64_t measured) {
         LedgerLine line;
         line.purpose = purpose;
         line.measured_bytes = measured;
-        line.derived_bytes = bytes_per_token < 0 ? -1 : bytes_per_token * count;
-        if (bytes_per_token < 0) return line;
-        line.formula = fmt::format("{} · {}", formula, count_name);
-        line.filled_in =
-            fmt::format("{} · {} = {}", filled_in, format_grouped(count), format_grouped(line.derived_bytes));
+        line.derived_bytes = -1;
         return line;
     }
+
+    LedgerLine with_tokens(LedgerLine line, const char* count_name, std::int64_t count) const {
+        line.formula = fmt::format("{} · {}", formula_, count_name);
+        line.filled_in =
+            fmt::format("{} · {} = {}", filled_in_, format_grouped(count), format_grouped(line.derived_bytes));
+        return line;
+    }
+
+    std::optional<KvShape> shape_;
+    std::string formula_, filled_in_;
 };
 
 LedgerLine weights_line(const RunFacts& facts, const StepFacts& step) {
@@ -84,7 +139,7 @@ LedgerLine weights_line(const RunFacts& facts, const StepFacts& step) {
 }
 
 LedgerLine used_line(const KvFormula& kv, const RunFacts& facts, const StepFacts& step) {
-    LedgerLine line = kv.line("KV used", step.kv.used_bytes, "tokens stored", step.kv.tokens_stored);
+    LedgerLine line = kv.used(step);
     if (step.kv.tokens_stored == 0 && step.kv.tokens_seen > 0) {
         line.gap =
             "Nothing is kept without a cache: every step computes all K and V again, in scratch that counts as "
@@ -98,12 +153,14 @@ LedgerLine used_line(const KvFormula& kv, const RunFacts& facts, const StepFacts
     } else if (facts.kv_type != "f32" && line.derived_bytes >= 0) {
         line.gap = fmt::format("The format {} is the cache's own choice, whatever the weights have ({}).",
                                facts.kv_type, facts.weights_type);
+        if (const std::int64_t scales = kv.scale_bytes(step.kv.tokens_stored); scales > 0)
+            line.gap += fmt::format(" {} bytes of it are scales.", format_grouped(scales));
     }
     return line;
 }
 
 LedgerLine reserved_line(const KvFormula& kv, const StepFacts& step) {
-    LedgerLine line = kv.line("KV reserved", step.kv.reserved_bytes, "capacity", step.kv.capacity_tokens);
+    LedgerLine line = kv.reserved(step);
     const std::int64_t free_tokens = step.kv.capacity_tokens - step.kv.tokens_stored;
     if (free_tokens > 0)
         line.gap = fmt::format(
@@ -124,9 +181,9 @@ std::optional<LedgerLine> peak_line(const KvFormula& kv, const RunFacts& facts, 
     line.derived_bytes = -1;
     const std::int64_t stored = step.kv.tokens_stored, layers = facts.config.layers;
     const std::int64_t before = stored - step.kv.rows_written;
-    if (kv.bytes_per_token >= 0 && layers > 0 && step.row_count == step.kv.rows_written &&
+    if (kv.bytes_per_token() >= 0 && layers > 0 && step.row_count == step.kv.rows_written &&
         step.phase == Phase::Decode) {
-        const std::int64_t layer_row = kv.bytes_per_token / layers;
+        const std::int64_t layer_row = kv.bytes_per_token() / layers;
         line.derived_bytes = (layers * stored + before) * layer_row;
         line.formula = "(L · new tokens stored + old tokens stored) · bytes of a token in one layer";
         line.filled_in = fmt::format("({} · {} + {}) · {} = {}", layers, format_grouped(stored), format_grouped(before),

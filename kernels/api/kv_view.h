@@ -15,6 +15,12 @@ namespace decodescope {
 // Rows of a pass that must not overwrite what the same pass still reads lie beside it, in a staging buffer: element
 // (head h, slot s, i) with s >= EntryTable::staged_first at staged + h * staged_head_stride + (s - staged_first) *
 // row_stride + i.
+//
+// int8 rows carry their scales with them, see kernels/api/int8_row.h; strides are then in bytes. With group > 0 each
+// `group` slots lie together behind the scales of their channels, group_stride apart: slots of a group are neighbours
+// of one page, and entry e is position e.
+// Entries from tail_first on are kept in full precision beside the cache, until they are quantized: (head h, entry e,
+// i) is f32 element h * tail_head_stride + (e mod tail_rows) * tail_row_stride + i of `tail`. New rows are such ones.
 struct KvSide {
     std::byte* data = nullptr;
     ElementType type = ElementType::F32;
@@ -23,6 +29,19 @@ struct KvSide {
     std::int64_t row_stride = 0;
     std::byte* staged = nullptr;           // null: nothing is staged; alignment of the type
     std::int64_t staged_head_stride = 0;
+    std::int32_t group = 0;                // slots that share scales per channel; 0: none do
+    std::int64_t group_stride = 0;
+    std::byte* tail = nullptr;             // null: nothing is kept apart
+    std::int32_t tail_first = std::numeric_limits<std::int32_t>::max();
+    std::int32_t tail_rows = 0;
+    std::int64_t tail_row_stride = 0, tail_head_stride = 0;
+};
+
+// One row of one head, wherever it lies.
+struct KvRow {
+    std::byte* data = nullptr;
+    ElementType type = ElementType::F32;
+    const float* channels = nullptr;  // of a group: scales [head_dim], centres [head_dim]
 };
 
 constexpr std::int64_t kNothingStaged = std::numeric_limits<std::int64_t>::max();
@@ -82,7 +101,28 @@ inline std::int64_t side_offset(const KvSide& side, const EntryTable& table, std
     }
     const std::int64_t page = table.pages == nullptr ? 0 : slot >> table.log2_page;
     const std::int64_t within = table.pages == nullptr ? slot : slot & ((std::int64_t{1} << table.log2_page) - 1);
-    return page * side.page_stride + head * side.head_stride + within * side.row_stride;
+    const std::int64_t first = page * side.page_stride + head * side.head_stride;
+    if (side.group == 0) return first + within * side.row_stride;
+    const std::int64_t channels = side.group_stride - side.group * side.row_stride;
+    return first + within / side.group * side.group_stride + channels + within % side.group * side.row_stride;
+}
+
+inline std::byte* tail_row(const KvSide& side, std::int64_t head, std::int64_t entry) {
+    return side.tail + (head * side.tail_head_stride + entry % side.tail_rows * side.tail_row_stride) * 4;
+}
+
+// The scales of the channels of the group that a row belongs to.
+inline const float* group_channels(const KvSide& side, const std::byte* row, std::int64_t slot) {
+    const std::int64_t first = side.group_stride - side.group * side.row_stride + slot % side.group * side.row_stride;
+    return reinterpret_cast<const float*>(row - first);
+}
+
+inline KvRow kv_row(const KvSide& side, const EntryTable& table, std::int64_t head, std::int32_t entry) {
+    if (entry >= side.tail_first) return {tail_row(side, head, entry), ElementType::F32, nullptr};
+    const std::int64_t slot = entry_slot(table, entry);
+    std::byte* data =
+        side.data + side_offset(side, table, head, slot) * static_cast<std::int64_t>(element_bytes(side.type));
+    return {data, side.type, side.group == 0 ? nullptr : group_channels(side, data, slot)};
 }
 
 }  // namespace decodescope

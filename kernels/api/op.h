@@ -88,6 +88,8 @@ struct StepShape {
     std::int64_t attended = 0;     // sum over the rows of the entries each of them reads
     std::int64_t entries = 0;      // distinct cache entries read per layer, the new ones included
     std::int64_t kv_bytes_per_entry = 0;  // K and V and scales of one layer and entry; 0 without a cache
+    // One layer, where entries do not all take the same: bytes read by attention and written; -1: as above.
+    std::int64_t kv_read_bytes = -1, kv_write_bytes = -1;
 };
 
 struct OpCost {
@@ -101,8 +103,10 @@ inline OpCost op_cost(const OpDesc& op, const StepShape& shape) {
     switch (op.kind) {
         case OpKind::Linear: return {2 * rows * op.in_width * op.out_width, op.weight_bytes};
         case OpKind::Attention:
-            return {4 * shape.attended * op.heads * op.head_dim, shape.entries * shape.kv_bytes_per_entry};
-        case OpKind::CacheStore: return {0, shape.rows * shape.kv_bytes_per_entry};
+            return {4 * shape.attended * op.heads * op.head_dim,
+                    shape.kv_read_bytes >= 0 ? shape.kv_read_bytes : shape.entries * shape.kv_bytes_per_entry};
+        case OpKind::CacheStore:
+            return {0, shape.kv_write_bytes >= 0 ? shape.kv_write_bytes : shape.rows * shape.kv_bytes_per_entry};
         case OpKind::Embed:
         case OpKind::AddPosition: return {0, rows * op.weight_bytes};
         default: return {0, op.weight_bytes};

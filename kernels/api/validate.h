@@ -243,17 +243,36 @@ inline Status check_table(const EntryTable& table, std::int32_t new_rows) {
     return {};
 }
 
+// What is kept in full precision beside the cache, and groups that share scales.
+inline Status check_tail(const KvSide& side, const EntryTable& table, std::int32_t new_rows) {
+    if (side.group < 0 || (side.group > 0 && (side.type != ElementType::I8 || side.tail == nullptr)))
+        return bad_step("A cache quantized in groups is not stored as int8 with its last rows beside it.");
+    if (side.tail == nullptr) return {};
+    if (side.tail_first < 0 || side.tail_rows < 1 || table.count - side.tail_first > side.tail_rows)
+        return bad_step("A cache keeps " + std::to_string(table.count - side.tail_first) +
+                        " rows in full precision and has room for " + std::to_string(side.tail_rows) + ".");
+    if (table.positions != nullptr || table.store_entries != nullptr || table.staged_first != kNothingStaged)
+        return bad_step("A cache that keeps rows in full precision must hold position e in entry e.");
+    if (table.count - new_rows < side.tail_first)
+        return bad_step("New rows are to be stored in a part of a cache that is quantized already.");
+    if (side.group > 0 && table.pages != nullptr && (std::int64_t{1} << table.log2_page) % side.group != 0)
+        return bad_step("Pages of " + std::to_string(std::int64_t{1} << table.log2_page) +
+                        " rows do not hold whole groups of " + std::to_string(side.group) + ".");
+    return {};
+}
+
 inline Status check_view(const KvView& view, const OpDesc& op, std::int32_t new_rows) {
     if (view.kv_heads != op.kv_heads || view.head_dim != op.head_dim)
         return bad_step("A cache of " + std::to_string(view.kv_heads) + " heads of " + std::to_string(view.head_dim) +
                         " was given to " + op_text(op) + ", which has " + std::to_string(op.kv_heads) + " of " +
                         std::to_string(op.head_dim) + ".");
-    if (view.k.data == nullptr || view.v.data == nullptr) return bad_step("A cache has no storage.");
+    const auto missing = [](const KvSide& side) { return side.data == nullptr && side.tail_first > 0; };
+    if (missing(view.k) || missing(view.v)) return bad_step("A cache has no storage.");
     if (view.table.staged_first != kNothingStaged && (view.k.staged == nullptr || view.v.staged == nullptr))
         return bad_step("A cache has no staging buffer.");
-    if (view.k.type == ElementType::I8 || view.v.type == ElementType::I8)
-        return make_error(ErrorKind::Unsupported, "A cache stored as int8 cannot be read by this backend.");
-    return check_table(view.table, new_rows);
+    DS_RETURN_IF_ERROR(check_table(view.table, new_rows));
+    DS_RETURN_IF_ERROR(check_tail(view.k, view.table, new_rows));
+    return check_tail(view.v, view.table, new_rows);
 }
 
 inline Status check_sink_shifts(const OpDesc& op, const StepInputs& inputs) {
@@ -269,8 +288,14 @@ inline Status check_sink_shifts(const OpDesc& op, const StepInputs& inputs) {
     return {};
 }
 
+inline bool turns_queries(const StepInputs& inputs) {
+    return std::any_of(inputs.visibility.begin(), inputs.visibility.end(),
+                       [](const RowVisibility& row) { return row.sink_shift != 0; });
+}
+
 inline Status check_sequences(const StepProgram& program, const StepInputs& inputs) {
     std::int32_t next = 0;
+    const bool turns = turns_queries(inputs);
     for (const SequenceRows& sequence : inputs.sequences) {
         if (sequence.first_row != next || sequence.row_count < 1)
             return bad_step("The rows of the sequences do not follow one another.");
@@ -281,6 +306,11 @@ inline Status check_sequences(const StepProgram& program, const StepInputs& inpu
             return bad_step("A cache of " + std::to_string(sequence.views.size()) + " layers was given to a model of " +
                             std::to_string(program.layers) + ".");
     }
+    for (const SequenceRows& sequence : inputs.sequences)
+        for (const KvView& view : sequence.views)
+            if (turns && (view.k.tail != nullptr || view.v.tail != nullptr))
+                return make_error(ErrorKind::Unsupported,
+                                  "A query cannot be turned back for a cache that keeps its last rows apart.");
     if (static_cast<std::size_t>(next) != inputs.tokens.size())
         return bad_step("The sequences cover " + std::to_string(next) + " of " + std::to_string(inputs.tokens.size()) +
                         " rows.");

@@ -97,11 +97,10 @@ private:
 
     // Rows `begin` .. `end` - 1 of the list as f32, [end - begin, head_dim].
     void convert(const KvSide& side, std::int64_t begin, std::int64_t end, float* to) const {
-        const auto bytes = static_cast<std::int64_t>(element_bytes(side.type));
-        const auto to_f32 = context_.kernels.to_f32[static_cast<std::size_t>(side.type)];
         for (std::int64_t j = begin; j < end; ++j, to += op_.head_dim) {
-            const std::int64_t offset = side_offset(side, view_.table, kv_head_, entry_slot(view_.table, list_[j]));
-            to_f32(side.data + offset * bytes, to, op_.head_dim);
+            const KvRow row = kv_row(side, view_.table, kv_head_, list_[j]);
+            if (row.channels != nullptr) context_.kernels.group_row_to_f32(row.data, row.channels, to, op_.head_dim);
+            else context_.kernels.row_to_f32[static_cast<std::size_t>(row.type)](row.data, to, op_.head_dim);
         }
     }
 

@@ -5,6 +5,8 @@
 #include <cstring>
 #include <limits>
 
+#include "kernels/cpu/attention_rows.h"
+
 namespace decodescope {
 namespace {
 
@@ -45,15 +47,6 @@ Partial partial_of(const StepContext& context, const OpDesc& op, std::int64_t ro
     return {reinterpret_cast<float*>(context.step.partials_->data()) + index * partial_stride(op)};
 }
 
-// The entries of one range that a row sees: a run of neighbours, or a list.
-struct Seen {
-    std::int32_t count = 0;
-    std::int32_t first = 0;
-    const std::int32_t* list = nullptr;
-
-    std::int32_t entry(std::int32_t i) const { return list != nullptr ? list[i] : first + i; }
-};
-
 Seen find_seen(const EntryTable& table, const RowVisibility& row, std::int32_t begin, std::int32_t end,
                std::int32_t* list) {
     if (table.positions == nullptr) {
@@ -69,48 +62,9 @@ Seen find_seen(const EntryTable& table, const RowVisibility& row, std::int32_t b
     return seen;
 }
 
-// Offsets in bytes of neighbouring entries that lie in pages, page by page: within one they are a row apart.
-void fill_page_offsets(const KvSide& side, const EntryTable& table, std::int64_t head, const Seen& seen,
-                       std::int64_t bytes, std::int64_t* offsets) {
-    const std::int64_t row_bytes = side.row_stride * bytes;
-    const std::int32_t page_mask = (std::int32_t{1} << table.log2_page) - 1, end = seen.first + seen.count;
-    for (std::int32_t entry = seen.first; entry < end;) {
-        const std::int32_t page_end = std::min(end, (entry | page_mask) + 1);
-        const std::int64_t page = table.pages[entry >> table.log2_page];
-        const std::int64_t first =
-            (page * side.page_stride + head * side.head_stride) * bytes + (entry & page_mask) * row_bytes;
-        for (std::int32_t i = 0; i < page_end - entry; ++i) offsets[i] = first + i * row_bytes;
-        offsets += page_end - entry;
-        entry = page_end;
-    }
-}
-
 bool same_layout(const KvSide& a, const KvSide& b) {
     return a.type == b.type && a.page_stride == b.page_stride && a.head_stride == b.head_stride &&
-           a.row_stride == b.row_stride;
-}
-
-// Rows of one side for the entries that are seen. `offsets` is filled when they do not follow one another in memory.
-KvRows seen_rows(const KvSide& side, const EntryTable& table, std::int64_t head, const Seen& seen,
-                 std::int64_t* offsets) {
-    const auto bytes = static_cast<std::int64_t>(element_bytes(side.type));
-    KvRows rows;
-    const bool neighbours = table.pages == nullptr && seen.list == nullptr &&
-                            static_cast<std::int64_t>(seen.first) + seen.count <= table.staged_first;
-    if (neighbours) {
-        rows.base = side.data + (head * side.head_stride + seen.first * side.row_stride) * bytes;
-        rows.stride = side.row_stride * bytes;
-        return rows;
-    }
-    rows.base = side.data;
-    rows.offsets = offsets;
-    if (table.pages != nullptr && seen.list == nullptr && table.staged_first == kNothingStaged) {
-        fill_page_offsets(side, table, head, seen, bytes, offsets);
-        return rows;
-    }
-    for (std::int32_t i = 0; i < seen.count; ++i)
-        offsets[i] = side_offset(side, table, head, entry_slot(table, seen.entry(i))) * bytes;
-    return rows;
+           a.row_stride == b.row_stride && a.group == 0 && b.group == 0 && a.tail == nullptr && b.tail == nullptr;
 }
 
 // Sets entries begin .. end - 1 of a captured line to the weights times `factor`, 0 where not seen.
@@ -133,14 +87,16 @@ struct RangeScratch {
     std::int32_t* list;
     float* scores;
     float* turned;            // [head_dim]
+    float* part;              // [head_dim]
 
-    explicit RangeScratch(float* floats)
+    RangeScratch(float* floats, std::int64_t head_dim)
         : k_offsets(reinterpret_cast<std::int64_t*>(floats)),
           v_offsets(k_offsets + kRangeEntries),
           list(reinterpret_cast<std::int32_t*>(v_offsets + kRangeEntries)),
           scores(reinterpret_cast<float*>(list + kRangeEntries)),
-          turned(scores + kRangeEntries) {}
-    static std::int64_t floats(const OpDesc& op) { return 6 * kRangeEntries + op.head_dim; }
+          turned(scores + kRangeEntries),
+          part(turned + (head_dim + 15) / 16 * 16) {}
+    static std::int64_t floats(const OpDesc& op) { return 6 * kRangeEntries + 2 * ((op.head_dim + 15) / 16 * 16); }
 };
 
 // The scores of the sinks again, with the query turned back.
@@ -158,31 +114,29 @@ void score_sinks(const StepContext& context, const OpDesc& op, const KvView& vie
 
 void run_range(const StepContext& context, const OpDesc& op, const KvView& view, std::int64_t row, std::int64_t kv_head,
                std::int64_t range, std::int64_t ranges, float* floats) {
-    const RangeScratch scratch(floats);
+    const RangeScratch scratch(floats, op.head_dim);
     const EntryTable& table = view.table;
     const auto begin = static_cast<std::int32_t>(range * kRangeEntries);
     const auto end = static_cast<std::int32_t>(std::min<std::int64_t>(begin + kRangeEntries, table.count));
     const RowVisibility& sees = context.inputs.visibility[static_cast<std::size_t>(row)];
     const Seen seen = find_seen(table, sees, begin, end, scratch.list);
-    const KvRows keys = seen_rows(view.k, table, kv_head, seen, scratch.k_offsets);
-    KvRows values = keys;
-    if (keys.offsets != nullptr && same_layout(view.k, view.v) && table.staged_first == kNothingStaged)
-        values.base = view.v.data;
+    const SeenRows keys = seen_rows(view.k, table, kv_head, seen, scratch.k_offsets);
+    SeenRows values = keys;
+    if (keys.stored.offsets != nullptr && same_layout(view.k, view.v) && table.staged_first == kNothingStaged)
+        values.stored.base = view.v.data;
     else
         values = seen_rows(view.v, table, kv_head, seen, scratch.v_offsets);
     const std::int64_t line_end = range + 1 == ranges ? context.inputs.attention_stride : end;
     const std::int64_t group = op.heads / op.kv_heads;
     for (std::int64_t head = kv_head * group; head < (kv_head + 1) * group; ++head) {
         const float* q = context.row(op.in0, row) + head * op.head_dim;
-        context.kernels.scores[static_cast<std::size_t>(view.k.type)](q, op.head_dim, keys, seen.count, op.scale,
-                                                                      scratch.scores);
-        if (sees.sink_shift != 0) score_sinks(context, op, view, sees, q, keys, seen, scratch);
+        score_seen(context.kernels, view, kv_head, seen, keys, q, op.scale, scratch.part, scratch.scores);
+        if (sees.sink_shift != 0) score_sinks(context, op, view, sees, q, keys.stored, seen, scratch);
         const SoftmaxPart part = context.kernels.softmax_part(scratch.scores, seen.count);
-        const auto mix = context.kernels.mix[static_cast<std::size_t>(view.v.type)];
         float* line = capture_line(context.inputs, op, row, head);
         if (ranges == 1) {
             float* out = context.row(op.out, row) + head * op.head_dim;
-            mix(scratch.scores, values, seen.count, op.head_dim, out);
+            mix_seen(context.kernels, view, seen, values, scratch.scores, scratch.part, out);
             const float factor = part.sum == 0.0f ? 0.0f : 1.0f / part.sum;
             context.kernels.scale(out, factor, op.head_dim);
             if (line != nullptr) write_weights(scratch.scores, seen, factor, line, begin, line_end);
@@ -191,7 +145,7 @@ void run_range(const StepContext& context, const OpDesc& op, const KvView& view,
         const Partial partial = partial_of(context, op, row, head, range);
         partial.largest() = part.largest;
         partial.sum() = part.sum;
-        mix(scratch.scores, values, seen.count, op.head_dim, partial.mixed());
+        mix_seen(context.kernels, view, seen, values, scratch.scores, scratch.part, partial.mixed());
         if (line != nullptr) write_weights(scratch.scores, seen, 1.0f, line, begin, line_end);
     }
 }

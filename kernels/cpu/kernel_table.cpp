@@ -17,7 +17,8 @@ const std::vector<CpuKernelTable>& cpu_kernel_tables() {
             table.target = target;
             table.name = target == HWY_SCALAR || target == HWY_EMU128 ? "plain" : hwy::TargetName(target);
             const bool complete = fill_linear_kernels(target, table) && fill_product_kernels(target, table) &&
-                                  fill_attention_kernels(target, table) && fill_row_kernels(target, table);
+                                  fill_attention_kernels(target, table) && fill_row_kernels(target, table) &&
+                                  fill_int8_kernels(target, table);
             if (complete) found.push_back(std::move(table));
         }
         return found;

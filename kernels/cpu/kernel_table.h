@@ -32,6 +32,9 @@ struct CpuKernelTable {
     // Indexed by element type f32, f16, bf16.
     template <class Function>
     using ByType = std::array<Function, 3>;
+    // Indexed by element type of a cache: f32, f16, bf16, int8 (rows with their scale, see kernels/api/int8_row.h).
+    template <class Function>
+    using ByKvType = std::array<Function, 4>;
 
     // out[r, o] = x[r] . weight[o] (+ bias[o]) for outputs first .. last - 1 and 1 to 8 rows. weight: [outputs,
     // columns]. Four weight rows far apart are read at once: one stream per row leaves half of the memory bandwidth
@@ -52,12 +55,15 @@ struct CpuKernelTable {
     // out[e] = scale * (q . key e) for count keys of length head_dim.
     using Scores = void (*)(const float* q, std::int64_t head_dim, const KvRows& keys, std::int64_t count, float scale,
                             float* out);
-    ByType<Scores> scores{};
+    ByKvType<Scores> scores{};
+    // The same for int8 keys of one group. channels: scales [head_dim], centres [head_dim]; scaled: [head_dim], room.
+    void (*group_scores)(const float* q, std::int64_t head_dim, const float* channels, const KvRows& keys,
+                         std::int64_t count, float scale, float* scaled, float* out) = nullptr;
 
     // out[i] = sum_e weights[e] * value e [i].
     using Mix = void (*)(const float* weights, const KvRows& values, std::int64_t count, std::int64_t head_dim,
                          float* out);
-    ByType<Mix> mix{};
+    ByKvType<Mix> mix{};
 
     // In place. A NaN among the scores makes largest and sum NaN; -infinity gives weight 0.
     SoftmaxPart (*softmax_part)(float* scores, std::int64_t count) = nullptr;
@@ -67,6 +73,10 @@ struct CpuKernelTable {
     using FromF32 = void (*)(const float* from, std::byte* to, std::int64_t count);
     ByType<ToF32> to_f32{};
     ByType<FromF32> from_f32{};
+    // Rows of a cache, the same bytes as kernels/api/int8_row.h gives.
+    ByKvType<ToF32> row_to_f32{};
+    ByKvType<FromF32> row_from_f32{};
+    void (*group_row_to_f32)(const std::byte* codes, const float* channels, float* to, std::int64_t head_dim) = nullptr;
 
     void (*rms_norm)(const float* x, const float* weight, float epsilon, float* out, std::int64_t count) = nullptr;
     void (*layer_norm)(const float* x, const float* weight, const float* bias, float epsilon, float* out,
@@ -93,5 +103,6 @@ bool fill_linear_kernels(std::int64_t target, CpuKernelTable& table);
 bool fill_product_kernels(std::int64_t target, CpuKernelTable& table);
 bool fill_attention_kernels(std::int64_t target, CpuKernelTable& table);
 bool fill_row_kernels(std::int64_t target, CpuKernelTable& table);
+bool fill_int8_kernels(std::int64_t target, CpuKernelTable& table);  // after the conversions of the others
 
 }  // namespace decodescope

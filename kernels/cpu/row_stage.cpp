@@ -89,17 +89,14 @@ private:
         const auto index = static_cast<std::int32_t>(row - sequence.first_row);
         const std::int32_t entry = view.table.store_entries != nullptr ? view.table.store_entries[index]
                                                                        : view.table.count - sequence.row_count + index;
-        const std::int64_t slot = entry_slot(view.table, entry);
-        store_side(view.k, view, slot, in0(row));
-        store_side(view.v, view, slot, in1(row));
+        store_side(view.k, view, entry, in0(row));
+        store_side(view.v, view, entry, in1(row));
     }
 
-    void store_side(const KvSide& side, const KvView& view, std::int64_t slot, const float* x) const {
+    void store_side(const KvSide& side, const KvView& view, std::int32_t entry, const float* x) const {
         for (std::int64_t head = 0; head < view.kv_heads; ++head) {
-            const std::int64_t offset = side_offset(side, view.table, head, slot);
-            kernels_.from_f32[static_cast<std::size_t>(side.type)](
-                x + head * view.head_dim, side.data + offset * static_cast<std::int64_t>(element_bytes(side.type)),
-                view.head_dim);
+            const KvRow to = kv_row(side, view.table, head, entry);
+            kernels_.row_from_f32[static_cast<std::size_t>(to.type)](x + head * view.head_dim, to.data, view.head_dim);
         }
     }
 

@@ -85,15 +85,9 @@ void gelu_tanh(std::span<const float> x, std::span<float> out) {
 }
 
 void store_row(std::span<const float> k, std::span<const float> v, const KvView& view, std::int32_t entry) {
-    const std::int64_t slot = entry_slot(view.table, entry);
     for (std::int64_t head = 0; head < view.kv_heads; ++head) {
-        const std::int64_t k_offset = side_offset(view.k, view.table, head, slot);
-        const std::int64_t v_offset = side_offset(view.v, view.table, head, slot);
-        for (std::int64_t i = 0; i < view.head_dim; ++i) {
-            const auto source = static_cast<std::size_t>(head * view.head_dim + i);
-            store_element(view.k.data, view.k.type, k_offset + i, k[source]);
-            store_element(view.v.data, view.v.type, v_offset + i, v[source]);
-        }
+        store_kv(kv_row(view.k, view.table, head, entry), k.data() + head * view.head_dim, view.head_dim);
+        store_kv(kv_row(view.v, view.table, head, entry), v.data() + head * view.head_dim, view.head_dim);
     }
 }
 
@@ -105,12 +99,12 @@ void attend_head(std::span<const float> q, std::span<const float> sink_q, std::i
                  std::vector<double>& weights, std::span<float> out) {
     double highest = -HUGE_VAL;
     for (std::size_t j = 0; j < seen.size(); ++j) {
-        const std::int64_t offset = side_offset(view.k, view.table, kv_head, entry_slot(view.table, seen[j]));
+        const KvRow key = kv_row(view.k, view.table, kv_head, seen[j]);
         const std::span<const float> reader = entry_position(view.table, seen[j]) < sink_end ? sink_q : q;
         double score = 0.0;
         for (std::size_t i = 0; i < q.size(); ++i)
             score += static_cast<double>(reader[i]) *
-                     static_cast<double>(load_element(view.k.data, view.k.type, offset + static_cast<std::int64_t>(i)));
+                     static_cast<double>(load_kv(key, view.head_dim, static_cast<std::int64_t>(i)));
         weights[j] = score * scale;
         highest = std::max(highest, weights[j]);
     }
@@ -122,10 +116,10 @@ void attend_head(std::span<const float> q, std::span<const float> sink_q, std::i
     std::vector<double> mixed(q.size(), 0.0);
     for (std::size_t j = 0; j < seen.size(); ++j) {
         weights[j] /= sum;
-        const std::int64_t offset = side_offset(view.v, view.table, kv_head, entry_slot(view.table, seen[j]));
+        const KvRow value = kv_row(view.v, view.table, kv_head, seen[j]);
         for (std::size_t i = 0; i < q.size(); ++i)
-            mixed[i] += weights[j] * static_cast<double>(load_element(view.v.data, view.v.type,
-                                                                      offset + static_cast<std::int64_t>(i)));
+            mixed[i] +=
+                weights[j] * static_cast<double>(load_kv(value, view.head_dim, static_cast<std::int64_t>(i)));
     }
     for (std::size_t i = 0; i < q.size(); ++i) out[i] = static_cast<float>(mixed[i]);
 }

@@ -2239,6 +2239,22 @@
         <source>T&amp;hreads</source>
         <translation>线程(&amp;H)</translation>
     </message>
+    <message>
+        <source>Tokens that int8-kivi quantizes together, with scales for each channel of the keys.</source>
+        <translation>int8-kivi 一起量化的词元数，键的每个通道各有比例因子。</translation>
+    </message>
+    <message>
+        <source>Newest tokens that int8-kivi keeps in full precision at least.</source>
+        <translation>int8-kivi 至少以全精度保留的最新词元数。</translation>
+    </message>
+    <message>
+        <source>Group</source>
+        <translation>分组</translation>
+    </message>
+    <message>
+        <source>Residual</source>
+        <translation>保留</translation>
+    </message>
 </context>
 <context>
     <name>decodescope::SpeedSlider</name>
@@ -3224,6 +3240,46 @@
         <location filename="../../ui/viewmodels/engine_words.cpp" line="111"/>
         <source>a small LLaMA that writes short stories in English and Chinese</source>
         <translation>一个用中英文写短故事的小 LLaMA</translation>
+    </message>
+    <message>
+        <source>4 bytes per element, as computed</source>
+        <translation>每个元素 4 字节，与计算时相同</translation>
+    </message>
+    <message>
+        <source>2 bytes per element, 11 bits of precision</source>
+        <translation>每个元素 2 字节，11 位精度</translation>
+    </message>
+    <message>
+        <source>2 bytes per element, 8 bits of precision and the range of f32</source>
+        <translation>每个元素 2 字节，8 位精度，范围与 f32 相同</translation>
+    </message>
+    <message>
+        <source>1 byte per element and an f32 scale per token and head</source>
+        <translation>每个元素 1 字节，每个词元和每个头另有一个 f32 比例因子</translation>
+    </message>
+    <message>
+        <source>1 byte per element, keys with scales per channel and group of tokens, values per token, the newest in f32; options: int8-kivi(group=32,residual=32)</source>
+        <translation>每个元素 1 字节：键按通道、每组词元共用比例因子，值按词元，最新的词元保留为 f32；选项：int8-kivi(group=32,residual=32)</translation>
+    </message>
+    <message>
+        <source>A window drops tokens one by one, and int8-kivi keeps groups of tokens behind common scales: a group would have to stay until its last token leaves.</source>
+        <translation>窗口逐个丢弃词元，而 int8-kivi 让一组词元共用比例因子：整组必须保留到最后一个词元离开为止。</translation>
+    </message>
+    <message>
+        <source>Eviction by score takes single tokens from the middle, and int8-kivi keeps groups of tokens behind common scales.</source>
+        <translation>按得分淘汰会从中间取走单个词元，而 int8-kivi 让一组词元共用比例因子。</translation>
+    </message>
+    <message>
+        <source>A page must hold whole groups of int8-kivi: its size has to be a multiple of the group.</source>
+        <translation>一页必须装下 int8-kivi 的整组：页的大小必须是组大小的倍数。</translation>
+    </message>
+    <message>
+        <source>Pages found by their tokens hold int8-kivi rows only, and a conversation that begins there would need its newest tokens in full precision: it would not give what it gives alone.</source>
+        <translation>按词元找到的页里只有 int8-kivi 的行，而从那里开始的对话需要最新词元的全精度行：结果会与单独运行时不同。</translation>
+    </message>
+    <message>
+        <source>Positions cannot be rebased in a model with learned positions: they are added to a token before its K and V are computed, so every row that stays would have to be computed again.</source>
+        <translation>使用学习式位置的模型无法重排位置：位置在计算 K 和 V 之前就加到了词元上，留下的每一行都必须重新计算。</translation>
     </message>
 </context>
 <context>

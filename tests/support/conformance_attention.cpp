@@ -9,7 +9,7 @@ namespace {
 
 using test::Layout;
 
-constexpr ElementType kTypes[] = {ElementType::F32, ElementType::F16, ElementType::BF16};
+constexpr ElementType kTypes[] = {ElementType::F32, ElementType::F16, ElementType::BF16, ElementType::I8};
 
 const char* layout_name(Layout layout) {
     switch (layout) {
@@ -110,7 +110,7 @@ Group entries_group() {
         const Heads& h = kHeads[entries % 6];
         AttentionCase c;
         c.entries = entries, c.heads = h.heads, c.kv_heads = h.kv_heads, c.head_dim = h.head_dim;
-        c.k_type = kTypes[entries % 3], c.v_type = kTypes[entries / 3 % 3];
+        c.k_type = kTypes[entries % 4], c.v_type = kTypes[entries / 4 % 4];
         c.layout = static_cast<Layout>(entries / 5 % 4);
         c.capture = entries % 2 == 0;
         c.extra_stride = entries % 7;
@@ -122,7 +122,8 @@ Group entries_group() {
             for (const int rows : {1, 3}) {
                 AttentionCase c;
                 c.rows = rows, c.entries = entries, c.heads = 6, c.kv_heads = 2, c.head_dim = 20, c.capture = capture;
-                c.k_type = c.v_type = ElementType::F16;
+                c.k_type = rows == 1 ? ElementType::I8 : ElementType::F16;
+                c.v_type = rows == 1 ? ElementType::F16 : ElementType::I8;
                 c.extra_stride = 5;
                 c.layout = capture ? Layout::Paged : Layout::Contiguous;
                 add(group, c);
@@ -137,7 +138,7 @@ Group rows_group() {
             AttentionCase c;
             c.rows = rows, c.entries = before + rows;
             c.heads = rows % 2 == 0 ? 8 : 3, c.kv_heads = rows % 2 == 0 ? 2 : 3, c.head_dim = before == 1 ? 20 : 16;
-            c.k_type = kTypes[rows % 3], c.v_type = kTypes[before % 3];
+            c.k_type = kTypes[rows % 4], c.v_type = kTypes[before % 4];
             c.layout = static_cast<Layout>((rows + before) % 4);
             c.capture = before != 1;
             c.extra_stride = before == 30 ? 9 : 0;
@@ -181,7 +182,7 @@ Group staged_group() {
                     c.rows = rows, c.entries = entries, c.ring = ring, c.staged = staged;
                     c.window = ring ? 25 : 0, c.sinks = ring ? 4 : 0;
                     c.heads = 6, c.kv_heads = 3, c.head_dim = 20;
-                    c.k_type = kTypes[(rows + staged) % 3], c.v_type = kTypes[(entries + staged) % 3];
+                    c.k_type = kTypes[(rows + staged) % 4], c.v_type = kTypes[(entries + staged) % 4];
                     c.layout = static_cast<Layout>((rows + entries + staged + (ring ? 1 : 0)) % 4);
                     c.capture = staged != 1;
                     add(group, c);
@@ -198,7 +199,7 @@ Group sink_shift_group() {
                     AttentionCase c;
                     c.rows = rows, c.entries = entries, c.ring = ring, c.window = 25, c.sinks = 5, c.sink_shift = shift;
                     c.heads = 8, c.kv_heads = 2, c.head_dim = 16;
-                    c.k_type = kTypes[(rows + shift) % 3], c.v_type = kTypes[entries % 3];
+                    c.k_type = kTypes[(rows + shift) % 4], c.v_type = kTypes[entries % 4];
                     c.layout = static_cast<Layout>((entries + shift) % 4);
                     c.staged = ring ? rows : 0;
                     c.capture = shift != 7;

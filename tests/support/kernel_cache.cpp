@@ -40,8 +40,14 @@ private:
 
 }  // namespace
 
+// Elements of a row of K or V of one head; int8 rows have their scale with them.
+std::int64_t TestCache::row_elements(bool value) const {
+    const ElementType type = value ? shape_.v_type : shape_.k_type;
+    return kv_row_bytes(type, shape_.head_dim) / static_cast<std::int64_t>(element_bytes(type));
+}
+
 std::int64_t TestCache::side_elements() const {
-    const std::int64_t row = shape_.head_dim;
+    const std::int64_t row = std::max(row_elements(false), row_elements(true));
     switch (shape_.layout) {
         case Layout::Contiguous:
         case Layout::TokenMajor: return shape_.kv_heads * shape_.capacity * row;
@@ -52,7 +58,8 @@ std::int64_t TestCache::side_elements() const {
 }
 
 std::int64_t TestCache::staged_elements() const {
-    const std::int64_t row = shape_.head_dim + (shape_.layout == Layout::Slab ? 12 : 0);
+    const std::int64_t row =
+        std::max(row_elements(false), row_elements(true)) + (shape_.layout == Layout::Slab ? 12 : 0);
     return shape_.kv_heads * shape_.staged_rows * row;
 }
 
@@ -85,7 +92,7 @@ std::unique_ptr<TestCache> TestCache::make(Backend& backend, const CacheShape& s
 }
 
 KvSide TestCache::side(int layer, bool value) const {
-    const std::int64_t d = shape_.head_dim, page = std::int64_t{1} << shape_.log2_page;
+    const std::int64_t d = row_elements(value), page = std::int64_t{1} << shape_.log2_page;
     KvSide side;
     side.data = buffer_->data() + kGuardBytes + (2 * layer + (value ? 1 : 0)) * side_bytes_;
     side.type = value ? shape_.v_type : shape_.k_type;
@@ -133,11 +140,9 @@ std::int64_t TestCache::offset(int layer, std::int64_t head, std::int32_t entry,
 void TestCache::write(int layer, std::int32_t entry, const std::vector<float>& k, const std::vector<float>& v) {
     for (const bool value : {false, true}) {
         const ElementType type = value ? shape_.v_type : shape_.k_type;
-        std::vector<std::byte> row(static_cast<std::size_t>(shape_.head_dim) * element_bytes(type));
+        std::vector<std::byte> row(static_cast<std::size_t>(kv_row_bytes(type, shape_.head_dim)));
         for (int head = 0; head < shape_.kv_heads; ++head) {
-            for (int i = 0; i < shape_.head_dim; ++i)
-                store_element(row.data(), type, i,
-                              (value ? v : k)[static_cast<std::size_t>(head * shape_.head_dim + i)]);
+            store_kv({row.data(), type}, (value ? v : k).data() + head * shape_.head_dim, shape_.head_dim);
             (void)backend_->upload(*buffer_, static_cast<std::size_t>(offset(layer, head, entry, value)), row);
         }
     }
@@ -145,11 +150,11 @@ void TestCache::write(int layer, std::int32_t entry, const std::vector<float>& k
 
 std::vector<float> TestCache::read(int layer, std::int32_t entry, bool value) const {
     const ElementType type = value ? shape_.v_type : shape_.k_type;
-    std::vector<std::byte> row(static_cast<std::size_t>(shape_.head_dim) * element_bytes(type));
+    std::vector<std::byte> row(static_cast<std::size_t>(kv_row_bytes(type, shape_.head_dim)));
     std::vector<float> out;
     for (int head = 0; head < shape_.kv_heads; ++head) {
         (void)backend_->download(*buffer_, static_cast<std::size_t>(offset(layer, head, entry, value)), row);
-        for (int i = 0; i < shape_.head_dim; ++i) out.push_back(load_element(row.data(), type, i));
+        for (int i = 0; i < shape_.head_dim; ++i) out.push_back(load_kv({row.data(), type}, shape_.head_dim, i));
     }
     return out;
 }
@@ -159,8 +164,8 @@ std::string TestCache::damage(std::int32_t count) const {
     if (!backend_->download(*buffer_, 0, all).ok()) return "download failed";
     for (int layer = 0; layer < shape_.layers; ++layer)
         for (const bool value : {false, true}) {
-            const std::size_t bytes = static_cast<std::size_t>(shape_.head_dim) *
-                                      element_bytes(value ? shape_.v_type : shape_.k_type);
+            const auto bytes = static_cast<std::size_t>(
+                kv_row_bytes(value ? shape_.v_type : shape_.k_type, shape_.head_dim));
             for (int head = 0; head < shape_.kv_heads; ++head)
                 for (std::int32_t entry = 0; entry < count; ++entry)
                     std::memset(all.data() + offset(layer, head, entry, value), 0xFF, bytes);

@@ -91,6 +91,7 @@ public:
     const CacheShape& shape() const { return shape_; }
 
 private:
+    std::int64_t row_elements(bool value) const;
     std::int64_t side_elements() const;
     std::int64_t staged_elements() const;
     std::int64_t staged_first() const;  // slot

@@ -121,6 +121,18 @@ private:
             if (sees(r, j)) rotate(turned[j], options_.position_in_row(row, static_cast<std::int64_t>(j)));
         return turned;
     }
+    // Of the exact rows and the stored ones, what row r reads.
+    std::vector<Vector> rows_for(std::size_t r, bool is_value, const std::vector<Vector>& exact,
+                                 const std::vector<Vector>& stored) const {
+        if (!options_.reads_stored) return stored;
+        std::vector<Vector> rows;
+        for (std::size_t j = 0; j < exact.size(); ++j) {
+            const bool coarse =
+                options_.reads_stored(is_value, static_cast<std::int64_t>(r), static_cast<std::int64_t>(j));
+            rows.push_back(coarse ? stored[j] : exact[j]);
+        }
+        return rows;
+    }
     void attend(const LayerWeights& w, std::vector<Vector>& hidden) {
         std::vector<Vector> q, k, v;
         for (std::size_t r = 0; r < hidden.size(); ++r) {
@@ -131,19 +143,23 @@ private:
             if (!options_.position_in_row) rotate(q.back(), position(r));
             if (!options_.position_in_row) rotate(k.back(), position(r));
         }
+        std::vector<Vector> stored_k, stored_v, coarse_k, coarse_v;
+        if (options_.stored) stored_k = options_.stored(false, k), stored_v = options_.stored(true, v);
         auto& captured = result_.attention.emplace_back(static_cast<std::size_t>(c_.heads));
         for (std::size_t r = 0; r < hidden.size(); ++r) {
             std::vector<Vector> turned_k;
             if (options_.position_in_row) turned_k = turn_for_row(r, q[r], k);
-            const std::vector<Vector>& keys = options_.position_in_row ? turned_k : k;
+            if (options_.stored) coarse_k = rows_for(r, false, k, stored_k), coarse_v = rows_for(r, true, v, stored_v);
+            const std::vector<Vector>& keys = options_.position_in_row ? turned_k : options_.stored ? coarse_k : k;
+            const std::vector<Vector>& values = options_.stored ? coarse_v : v;
             Vector joined(static_cast<std::size_t>(c_.heads * c_.head_dim), 0.0);
             for (std::int64_t h = 0; h < c_.heads; ++h) {
                 const std::int64_t kv = options_.kv_head_of ? options_.kv_head_of(h) : h / (c_.heads / c_.kv_heads);
                 const Vector weights = weights_of(r, q[r].data() + h * c_.head_dim, keys, kv);
-                for (std::size_t j = 0; j < v.size(); ++j) {
+                for (std::size_t j = 0; j < values.size(); ++j) {
                     for (std::int64_t i = 0; i < c_.head_dim; ++i) {
                         joined[static_cast<std::size_t>(h * c_.head_dim + i)] +=
-                            weights[j] * v[j][static_cast<std::size_t>(kv * c_.head_dim + i)];
+                            weights[j] * values[j][static_cast<std::size_t>(kv * c_.head_dim + i)];
                     }
                 }
                 captured[static_cast<std::size_t>(h)].push_back(weights);

@@ -17,6 +17,10 @@ struct OracleOptions {
     // The position that row i gives to token j, itself included, when every row counts anew: keys are then rotated for
     // each row. The token's own when empty.
     std::function<std::int64_t(std::int64_t row, std::int64_t position)> position_in_row;
+    // What a coarse cache gives back for the exact rows of one layer, [rows][kv_heads * head_dim], and whether row i
+    // reads that of position j; empty: it always does.
+    std::function<std::vector<std::vector<double>>(bool is_value, const std::vector<std::vector<double>>& rows)> stored;
+    std::function<bool(bool is_value, std::int64_t row, std::int64_t position)> reads_stored;
     // Bugs to plant: what a query head reads, and the position that a token is given.
     std::function<std::int64_t(std::int64_t head)> kv_head_of;
     std::function<std::int64_t(std::int64_t index)> position_of;

@@ -105,6 +105,8 @@ Status ProbeBackend::run(CompiledStep& step, const StepInputs& inputs, StepOutpu
             view.v.data = moved(view.v.data, opaque_ ? 0 - kOpaqueDistance : 0);
             view.k.staged = moved(view.k.staged, opaque_ ? 0 - kOpaqueDistance : 0);
             view.v.staged = moved(view.v.staged, opaque_ ? 0 - kOpaqueDistance : 0);
+            view.k.tail = moved(view.k.tail, opaque_ ? 0 - kOpaqueDistance : 0);
+            view.v.tail = moved(view.v.tail, opaque_ ? 0 - kOpaqueDistance : 0);
         }
     }
     for (std::size_t i = 0; i < sequences.size(); ++i) sequences[i].views = views[i];

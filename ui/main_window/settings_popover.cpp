@@ -15,9 +15,11 @@
 #include <algorithm>
 
 #include "engine/cache/kv_format.h"
+#include "engine/cache/supported_pairs.h"
 #include "kernels/api/usable_cores.h"
 #include "ui/main_window/settings_desk.h"
 #include "ui/main_window/strategy_form.h"
+#include "ui/viewmodels/engine_words.h"
 #include "ui/widgets/decimal_box.h"
 #include "ui/widgets/glossary.h"
 #include "ui/widgets/theme.h"
@@ -33,6 +35,8 @@ QDoubleSpinBox* decimal_box(QWidget* parent, double least, double most, double s
     box->setDecimals(2);
     return box;
 }
+
+QString latin(std::string_view text) { return QString::fromLatin1(text.data(), static_cast<qsizetype>(text.size())); }
 
 QSpinBox* whole_box(QWidget* parent, int least, int most, const QString& words_for_least) {
     auto* box = new QSpinBox(parent);
@@ -115,13 +119,61 @@ QWidget* SettingsPopover::build_cache() {
     auto* form = new QFormLayout;
     kv_k_ = new QComboBox(box);
     kv_v_ = new QComboBox(box);
-    for (ElementType type : kKvElementTypes)
-        for (QComboBox* combo : {kv_k_, kv_v_})
-            combo->addItem(QString::fromLatin1(element_name(type).data()), static_cast<int>(type));
+    group_ = whole_box(box, kSmallestGroup, kLargestGroup, QString());
+    residual_ = whole_box(box, 0, kLargestResidual, QString());
+    group_->setToolTip(tr("Tokens that int8-kivi quantizes together, with scales for each channel of the keys."));
+    residual_->setToolTip(tr("Newest tokens that int8-kivi keeps in full precision at least."));
+    for (const KvTypeInfo& info : kKvTypes) {
+        for (QComboBox* combo : {kv_k_, kv_v_}) {
+            combo->addItem(latin(info.name));
+            combo->setItemData(combo->count() - 1, translated(std::string(info.help)), Qt::ToolTipRole);
+        }
+    }
     name_row(form, tr("K stored as"), kv_k_, QString());
     name_row(form, tr("V stored as"), kv_v_, QString());
+    name_row(form, tr("Group"), group_, QString());
+    name_row(form, tr("Residual"), residual_, QString());
     layout->addLayout(form);
+    for (QComboBox* combo : {kv_k_, kv_v_})
+        connect(combo, &QComboBox::currentIndexChanged, this, &SettingsPopover::show_unsupported);
+    connect(group_, &QSpinBox::valueChanged, this, &SettingsPopover::show_unsupported);
+    connect(strategy_, &StrategyForm::changed, this, &SettingsPopover::show_unsupported);
     return box;
+}
+
+KvFormat SettingsPopover::edited_format() const {
+    const auto type = [](const QComboBox* combo) -> const KvTypeInfo& {
+        return kKvTypes[static_cast<std::size_t>(std::max(0, combo->currentIndex()))];
+    };
+    KvFormat format = kv_format_of(type(kv_k_), type(kv_v_));
+    if (format.has_residual()) format.group = group_->value(), format.residual = residual_->value();
+    return format;
+}
+
+// Types that the strategy cannot have are not offered, and say why; what is chosen and cannot be is not applied.
+void SettingsPopover::show_unsupported() {
+    const ModelPtr model = session_->model();
+    RunChoice choice;
+    if (model) choice.family = model->config.family;
+    if (const auto spec = complete_cache_spec(strategy_->spec()); spec.ok()) choice.cache = *spec;
+    const std::string backend = desk_->wanted().backend.toStdString();
+    choice.backend = backend;
+    for (std::size_t i = 0; i < kKvTypes.size(); ++i) {
+        choice.kv = kv_format_of(kKvTypes[i], kKvTypes[i]);
+        if (choice.kv.has_residual()) choice.kv.group = group_->value();
+        const UnsupportedPair* pair = find_unsupported(choice);
+        const QString why = translated(std::string(pair != nullptr ? pair->reason : kKvTypes[i].help));
+        for (QComboBox* combo : {kv_k_, kv_v_}) {
+            combo->setItemData(static_cast<int>(i), pair != nullptr ? QVariant(0) : QVariant(), Qt::UserRole - 1);
+            combo->setItemData(static_cast<int>(i), why, Qt::ToolTipRole);
+        }
+    }
+    choice.kv = edited_format();
+    const UnsupportedPair* pair = find_unsupported(choice);
+    for (QSpinBox* spin : {group_, residual_}) spin->setEnabled(choice.kv.has_residual());
+    apply_->setEnabled(pair == nullptr && session_->can(SessionAction::Configure) &&
+                       session_->state() != SessionState::Replay);
+    apply_->setToolTip(pair == nullptr ? QString() : translated(std::string(pair->reason)));
 }
 
 QWidget* SettingsPopover::build_run() {
@@ -155,8 +207,13 @@ void SettingsPopover::fill() {
     top_k_->setValue(s.sampler.top_k);
     top_p_->setValue(s.sampler.top_p);
     seed_->setText(QString::number(s.sampler.seed));
-    kv_k_->setCurrentIndex(std::max(0, kv_k_->findData(static_cast<int>(s.kv.k))));
-    kv_v_->setCurrentIndex(std::max(0, kv_v_->findData(static_cast<int>(s.kv.v))));
+    group_->setValue(s.kv.has_residual() ? s.kv.group : kDefaultGroup);
+    residual_->setValue(s.kv.has_residual() ? s.kv.residual : kDefaultResidual);
+    for (std::size_t i = 0; i < kKvTypes.size(); ++i) {
+        const KvTypeInfo& info = kKvTypes[i];
+        if (info.type == s.kv.k && info.grouped == s.kv.k_grouped) kv_k_->setCurrentIndex(static_cast<int>(i));
+        if (info.type == s.kv.v && info.grouped == s.kv.v_grouped) kv_v_->setCurrentIndex(static_cast<int>(i));
+    }
     weights_->setCurrentIndex(std::max(0, weights_->findData(static_cast<int>(s.weights))));
     threads_->setValue(s.threads);
     new_tokens_->setValue(s.new_tokens);
@@ -165,7 +222,7 @@ void SettingsPopover::fill() {
     stop_at_eos_->setChecked(s.stop_at_eos);
     parse_special_->setChecked(s.parse_special);
     strategy_->set_spec(s.cache);
-    apply_->setEnabled(session_->can(SessionAction::Configure) && session_->state() != SessionState::Replay);
+    show_unsupported();
 }
 
 SessionSettings SettingsPopover::edited() const {
@@ -175,8 +232,7 @@ SessionSettings SettingsPopover::edited() const {
     s.sampler.top_p = top_p_->value();
     bool ok = false;
     if (const qulonglong seed = seed_->text().toULongLong(&ok); ok) s.sampler.seed = seed;
-    s.kv.k = static_cast<ElementType>(kv_k_->currentData().toInt());
-    s.kv.v = static_cast<ElementType>(kv_v_->currentData().toInt());
+    s.kv = edited_format();
     s.weights = static_cast<WeightType>(weights_->currentData().toInt());
     s.threads = threads_->value();
     s.new_tokens = new_tokens_->value();

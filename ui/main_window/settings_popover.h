@@ -38,11 +38,13 @@ private:
     QWidget* build_cache();
     void fill();
     void apply();
+    KvFormat edited_format() const;
+    void show_unsupported();
 
     SessionController* session_;
     SettingsDesk* desk_;
     QDoubleSpinBox *temperature_, *top_p_;
-    QSpinBox *top_k_, *threads_, *new_tokens_;
+    QSpinBox *top_k_, *threads_, *new_tokens_, *group_, *residual_;
     QLineEdit* seed_;
     QComboBox *kv_k_, *kv_v_, *weights_;
     QCheckBox *capture_, *profile_, *stop_at_eos_, *parse_special_;

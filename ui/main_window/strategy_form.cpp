@@ -59,12 +59,14 @@ StrategyForm::Row StrategyForm::make_row(const ParameterDescriptor& parameter) {
         auto* box = new QCheckBox(this);
         row.read = [box] { return std::int64_t{box->isChecked()}; };
         row.write = [box](std::int64_t value) { box->setChecked(value != 0); };
+        connect(box, &QCheckBox::toggled, this, &StrategyForm::changed);
         field = box;
     } else if (parameter.type == ParameterType::Choice) {
         auto* box = new QComboBox(this);
         for (const std::string& choice : parameter.choices) box->addItem(QString::fromStdString(choice));
         row.read = [box] { return std::int64_t{box->currentIndex()}; };
         row.write = [box](std::int64_t value) { box->setCurrentIndex(static_cast<int>(value)); };
+        connect(box, &QComboBox::currentIndexChanged, this, &StrategyForm::changed);
         field = box;
     } else {
         auto* box = new QSpinBox(this);
@@ -74,6 +76,7 @@ StrategyForm::Row StrategyForm::make_row(const ParameterDescriptor& parameter) {
         box->setGroupSeparatorShown(false);
         row.read = [box] { return std::int64_t{box->value()}; };
         row.write = [box](std::int64_t value) { box->setValue(static_cast<int>(std::min(value, kMost))); };
+        connect(box, &QSpinBox::valueChanged, this, &StrategyForm::changed);
         field = box;
     }
     row.write(parameter.default_value);

@@ -20,6 +20,9 @@ public:
     void set_spec(const CacheSpec& spec);
     CacheSpec spec() const;
 
+Q_SIGNALS:
+    void changed();  // a value, by hand or by set_spec
+
 private:
     struct Row {
         std::string name;

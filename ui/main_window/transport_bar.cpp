@@ -8,6 +8,7 @@
 #include <QToolButton>
 #include <QVBoxLayout>
 
+#include "engine/cache/supported_pairs.h"
 #include "ui/main_window/preferences.h"
 #include "ui/main_window/quiet_box.h"
 #include "ui/main_window/settings_desk.h"
@@ -212,7 +213,26 @@ void TransportBar::fill_devices() {
 void TransportBar::fill_caches() {
     for (const StrategyDescriptor& strategy : strategy_catalogue()) {
         cache_->addItem(translated(strategy.title), QString::fromStdString(strategy.id));
-        cache_->setItemData(cache_->count() - 1, translated(strategy.explanation), Qt::ToolTipRole);
+    }
+    show_supported_caches();
+}
+
+// A strategy that cannot have the chosen format, or the model, cannot be chosen; its tool tip says why.
+void TransportBar::show_supported_caches() {
+    const SessionSettings& settings = desk_->wanted();
+    const std::string backend = settings.backend.toStdString();
+    RunChoice choice;
+    if (const ModelPtr model = session_->model()) choice.family = model->config.family;
+    choice.kv = settings.kv;
+    choice.backend = backend;
+    for (int index = 0; index < cache_->count(); ++index) {
+        const StrategyDescriptor* strategy = find_strategy(cache_->itemData(index).toString().toStdString());
+        if (strategy == nullptr) continue;
+        choice.cache = *complete_cache_spec({strategy->id, {}});
+        const UnsupportedPair* pair = find_unsupported(choice);
+        cache_->setItemData(index, translated(pair != nullptr ? std::string(pair->reason) : strategy->explanation),
+                            Qt::ToolTipRole);
+        cache_->setItemData(index, pair != nullptr ? QVariant(0) : QVariant(), Qt::UserRole - 1);
     }
 }
 
@@ -237,6 +257,7 @@ void TransportBar::show_state() {
     select_data(model_, settings.model);
     select_data(device_, settings.backend);
     select_data(cache_, QString::fromStdString(settings.cache.id));
+    show_supported_caches();
     select_data(prompt_, settings.preset_id.isEmpty() ? kOwnText : settings.preset_id);
     const bool configure = session_->can(SessionAction::Configure);
     model_->setEnabled(session_->can(SessionAction::Open));

@@ -44,6 +44,7 @@ private:
     void fill_models();
     void fill_devices();
     void fill_caches();
+    void show_supported_caches();
     void fill_prompts();
     void show_state();
     void show_moves();

@@ -109,6 +109,29 @@ constexpr const char* kContext = "engine";
                       "the last row only. This is what a decoder costs without a cache."),
     QT_TRANSLATE_NOOP("engine", "Bundled model"),
     QT_TRANSLATE_NOOP("engine", "a small LLaMA that writes short stories in English and Chinese"),
+    QT_TRANSLATE_NOOP("engine", "4 bytes per element, as computed"),
+    QT_TRANSLATE_NOOP("engine", "2 bytes per element, 11 bits of precision"),
+    QT_TRANSLATE_NOOP("engine", "2 bytes per element, 8 bits of precision and the range of f32"),
+    QT_TRANSLATE_NOOP("engine", "1 byte per element and an f32 scale per token and head"),
+    QT_TRANSLATE_NOOP("engine",
+                      "1 byte per element, keys with scales per channel and group of tokens, values per token, "
+                      "the newest in f32; options: int8-kivi(group=32,residual=32)"),
+    QT_TRANSLATE_NOOP("engine",
+                      "A window drops tokens one by one, and int8-kivi keeps groups of tokens behind common "
+                      "scales: a group would have to stay until its last token leaves."),
+    QT_TRANSLATE_NOOP("engine",
+                      "Eviction by score takes single tokens from the middle, and int8-kivi keeps groups of "
+                      "tokens behind common scales."),
+    QT_TRANSLATE_NOOP(
+        "engine", "A page must hold whole groups of int8-kivi: its size has to be a multiple of the group."),
+    QT_TRANSLATE_NOOP("engine",
+                      "Pages found by their tokens hold int8-kivi rows only, and a conversation that begins "
+                      "there would need its newest tokens in full precision: it would not give what it gives "
+                      "alone."),
+    QT_TRANSLATE_NOOP("engine",
+                      "Positions cannot be rebased in a model with learned positions: they are added to a token "
+                      "before its K and V are computed, so every row that stays would have to be computed "
+                      "again."),
 };
 
 }  // namespace

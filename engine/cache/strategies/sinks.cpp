@@ -17,13 +17,6 @@ Status check_sinks(const ParameterValues& values, const RunLimits& limits) {
                                       sinks, window, sinks + window, limits.context),
                           "Choose a smaller window or fewer sinks.");
     }
-    if (values.at("positions") == kRebased && limits.learned_positions) {
-        return make_error(
-            ErrorKind::Unsupported,
-            "Positions cannot be rebased in a model with learned positions: they are added to a token before its K and "
-            "V are computed, so every row that stays would have to be computed again.",
-            "Choose positions=absolute, or a model with rotary positions.");
-    }
     return {};
 }
 

@@ -10,6 +10,7 @@
 #include <limits>
 
 #include <hwy/contrib/math/math-inl.h>
+#include "kernels/api/int8_row.h"
 #include "kernels/cpu/kernel_table.h"
 #include "kernels/cpu/simd/common-inl.h"
 
@@ -31,6 +32,15 @@ struct ListedRows {
     HWY_INLINE const T* At(std::int64_t e) const { return reinterpret_cast<const T*>(base + offsets[e]); }
 };
 
+// What the dot product or the weight of a whole row is multiplied by.
+template <class T>
+HWY_INLINE float RowScale(const T*, std::int64_t) {
+    return 1.0f;
+}
+HWY_INLINE float RowScale(const I8Element* row, std::int64_t head_dim) {
+    return int8_row_scale(reinterpret_cast<const std::byte*>(row), head_dim);
+}
+
 // Entries are taken from four far-apart quarters in turn, then the rest: an order that depends on the count alone.
 template <class Rows>
 void ScoresOf(const float* q, std::int64_t head_dim, const Rows& keys, std::int64_t count, float scale, float* out) {
@@ -39,11 +49,12 @@ void ScoresOf(const float* q, std::int64_t head_dim, const Rows& keys, std::int6
     for (std::int64_t e = 0; e < part; ++e) {
         DotPairs(keys.At(e), keys.At(e + part), keys.At(e + 2 * part), keys.At(e + 3 * part), q, q, q, q, head_dim,
                  sums);
-        for (int s = 0; s < 4; ++s) out[e + s * part] = sums[s] * scale;
+        for (int s = 0; s < 4; ++s)
+            out[e + s * part] = sums[s] * scale * RowScale(keys.At(e + s * part), head_dim);
     }
     for (std::int64_t e = 4 * part; e < count; ++e) {
         DotPairs(keys.At(e), keys.At(e), keys.At(e), keys.At(e), q, q, q, q, head_dim, sums);
-        out[e] = sums[0] * scale;
+        out[e] = sums[0] * scale * RowScale(keys.At(e), head_dim);
     }
 }
 
@@ -51,6 +62,28 @@ template <class T>
 void Scores(const float* q, std::int64_t head_dim, const KvRows& keys, std::int64_t count, float scale, float* out) {
     if (keys.offsets != nullptr) ScoresOf(q, head_dim, ListedRows<T>{keys.base, keys.offsets}, count, scale, out);
     else ScoresOf(q, head_dim, StridedRows<T>{keys.base, keys.stride}, count, scale, out);
+}
+
+// q . (centres + scales * codes) = q . centres + (q * scales) . codes: one vector for all keys of a group.
+void GroupScores(const float* q, std::int64_t head_dim, const float* channels, const KvRows& keys, std::int64_t count,
+                 float scale, float* scaled, float* out) {
+    const DF d;
+    const std::int64_t lanes = static_cast<std::int64_t>(hn::Lanes(d));
+    const float* centres = channels + head_dim;
+    VF sums = hn::Zero(d);
+    std::int64_t i = 0;
+    for (; i + lanes <= head_dim; i += lanes) {
+        const VF query = hn::LoadU(d, q + i);
+        hn::StoreU(hn::Mul(query, hn::LoadU(d, channels + i)), d, scaled + i);
+        sums = hn::MulAdd(query, hn::LoadU(d, centres + i), sums);
+    }
+    float centre = LaneSum(d, sums);
+    for (; i < head_dim; ++i) {
+        scaled[i] = q[i] * channels[i];
+        centre += q[i] * centres[i];
+    }
+    Scores<GroupedElement>(scaled, head_dim, keys, count, scale, out);
+    for (std::int64_t e = 0; e < count; ++e) out[e] += centre * scale;
 }
 
 // Adds weight * value to kVectors vectors of the sum.
@@ -63,19 +96,23 @@ HWY_INLINE void AddValue(DF d, const T* value, float weight, VF* sum) {
 
 // kVectors vectors of the result, from element `column` on.
 template <int kVectors, class Rows>
-void MixColumns(const float* weights, const Rows& values, std::int64_t count, std::int64_t column, float* out) {
+void MixColumns(const float* weights, const Rows& values, std::int64_t count, std::int64_t head_dim,
+                std::int64_t column, float* out) {
     const DF d;
     const std::int64_t lanes = static_cast<std::int64_t>(hn::Lanes(d));
     VF sum[kVectors];
     for (int i = 0; i < kVectors; ++i) sum[i] = hn::Zero(d);
     const std::int64_t part = count / 4;
+    const auto add = [&](std::int64_t e) HWY_ATTR {
+        AddValue<kVectors>(d, values.At(e) + column, weights[e] * RowScale(values.At(e), head_dim), sum);
+    };
     for (std::int64_t e = 0; e < part; ++e) {
-        AddValue<kVectors>(d, values.At(e) + column, weights[e], sum);
-        AddValue<kVectors>(d, values.At(e + part) + column, weights[e + part], sum);
-        AddValue<kVectors>(d, values.At(e + 2 * part) + column, weights[e + 2 * part], sum);
-        AddValue<kVectors>(d, values.At(e + 3 * part) + column, weights[e + 3 * part], sum);
+        add(e);
+        add(e + part);
+        add(e + 2 * part);
+        add(e + 3 * part);
     }
-    for (std::int64_t e = 4 * part; e < count; ++e) AddValue<kVectors>(d, values.At(e) + column, weights[e], sum);
+    for (std::int64_t e = 4 * part; e < count; ++e) add(e);
     for (int i = 0; i < kVectors; ++i) hn::StoreU(sum[i], d, out + column + i * lanes);
 }
 
@@ -84,12 +121,15 @@ void MixOf(const float* weights, const Rows& values, std::int64_t count, std::in
     const DF d;
     const std::int64_t lanes = static_cast<std::int64_t>(hn::Lanes(d));
     std::int64_t column = 0;
-    for (; column + 8 * lanes <= head_dim; column += 8 * lanes) MixColumns<8>(weights, values, count, column, out);
-    for (; column + 4 * lanes <= head_dim; column += 4 * lanes) MixColumns<4>(weights, values, count, column, out);
-    for (; column + lanes <= head_dim; column += lanes) MixColumns<1>(weights, values, count, column, out);
+    for (; column + 8 * lanes <= head_dim; column += 8 * lanes)
+        MixColumns<8>(weights, values, count, head_dim, column, out);
+    for (; column + 4 * lanes <= head_dim; column += 4 * lanes)
+        MixColumns<4>(weights, values, count, head_dim, column, out);
+    for (; column + lanes <= head_dim; column += lanes) MixColumns<1>(weights, values, count, head_dim, column, out);
     for (; column < head_dim; ++column) {
         float sum = 0.0f;
-        for (std::int64_t e = 0; e < count; ++e) sum += weights[e] * ToFloat(values.At(e)[column]);
+        for (std::int64_t e = 0; e < count; ++e)
+            sum += weights[e] * RowScale(values.At(e), head_dim) * ToFloat(values.At(e)[column]);
         out[column] = sum;
     }
 }
@@ -160,8 +200,9 @@ SoftmaxPart SoftmaxOf(float* scores, std::int64_t count) {
 }  // namespace
 
 void FillAttentionKernels(CpuKernelTable& table) {
-    table.scores = {&Scores<F32Element>, &Scores<F16Element>, &Scores<BF16Element>};
-    table.mix = {&Mix<F32Element>, &Mix<F16Element>, &Mix<BF16Element>};
+    table.scores = {&Scores<F32Element>, &Scores<F16Element>, &Scores<BF16Element>, &Scores<I8Element>};
+    table.group_scores = &GroupScores;
+    table.mix = {&Mix<F32Element>, &Mix<F16Element>, &Mix<BF16Element>, &Mix<I8Element>};
     table.softmax_part = &SoftmaxOf;
 }
 

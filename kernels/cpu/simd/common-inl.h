@@ -29,10 +29,18 @@ struct F16Element {
 struct BF16Element {
     std::uint16_t bits;
 };
+struct I8Element {  // a code of a row that has its scale behind it
+    std::int8_t code;
+};
+struct GroupedElement {  // a code of a row whose scales lie elsewhere
+    std::int8_t code;
+};
 
 HWY_INLINE float ToFloat(F32Element e) { return e.value; }
 HWY_INLINE float ToFloat(F16Element e) { return f16_to_f32(e.bits); }
 HWY_INLINE float ToFloat(BF16Element e) { return bf16_to_f32(e.bits); }
+HWY_INLINE float ToFloat(I8Element e) { return static_cast<float>(e.code); }
+HWY_INLINE float ToFloat(GroupedElement e) { return static_cast<float>(e.code); }
 
 HWY_INLINE VF LoadF(DF d, const F32Element* p) { return hn::LoadU(d, &p->value); }
 
@@ -41,6 +49,14 @@ HWY_INLINE VF LoadF(DF d, const BF16Element* p) {
     const hn::RebindToUnsigned<DF> d32;
     return hn::BitCast(d, hn::ShiftLeft<16>(hn::PromoteTo(d32, hn::LoadU(d16, &p->bits))));
 }
+
+HWY_INLINE VF LoadCodes(DF d, const std::int8_t* p) {
+    const hn::Rebind<std::int8_t, DF> d8;
+    const hn::RebindToSigned<DF> d32;
+    return hn::ConvertTo(d, hn::PromoteTo(d32, hn::LoadU(d8, p)));
+}
+HWY_INLINE VF LoadF(DF d, const I8Element* p) { return LoadCodes(d, &p->code); }
+HWY_INLINE VF LoadF(DF d, const GroupedElement* p) { return LoadCodes(d, &p->code); }
 
 // Instruction sets with conversion instructions use them; the others shift bits, with the same result for every half.
 #define DECODESCOPE_F16_INSTRUCTIONS \

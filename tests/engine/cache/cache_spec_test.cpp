@@ -100,7 +100,9 @@ TEST(CacheSpec, ChecksSpecsThatWereNotParsed) {
 }
 
 TEST(KvFormat, ParsesAndWrites) {
-    for (const char* text : {"f32", "f16", "bf16", "k=f16,v=f32", "k=f32,v=f16", "k=bf16,v=f16"}) {
+    for (const char* text : {"f32", "f16", "bf16", "k=f16,v=f32", "k=f32,v=f16", "k=bf16,v=f16", "int8", "int8-kivi",
+                             "k=int8,v=f16", "k=f16,v=int8", "k=int8-kivi,v=f16", "k=int8,v=int8-kivi(group=16)",
+                             "int8-kivi(group=64,residual=0)", "k=int8-kivi(residual=7),v=int8"}) {
         auto format = parse_kv_format(text);
         ASSERT_TRUE(format.ok()) << text;
         EXPECT_EQ(to_string(*format), text);
@@ -113,9 +115,31 @@ TEST(KvFormat, ParsesAndWrites) {
     EXPECT_EQ(to_string(*turned), "k=f16,v=f32");
 }
 
+// QT-08: the two types and the options are those that were given, wherever they are written.
+TEST(KvFormat, QT08_TypesAndOptionsOfKivi) {
+    const auto apart = parse_kv_format("v=f16,k=int8-kivi(residual=64,group=16)");
+    ASSERT_TRUE(apart.ok()) << apart.error().text();
+    EXPECT_EQ(*apart, (KvFormat{ElementType::I8, ElementType::F16, true, false, 16, 64}));
+    EXPECT_EQ(to_string(*apart), "k=int8-kivi(group=16,residual=64),v=f16");
+    const auto defaults = parse_kv_format("int8-kivi(group=32,residual=32)");
+    ASSERT_TRUE(defaults.ok());
+    EXPECT_EQ(to_string(*defaults), "int8-kivi");
+    EXPECT_EQ(to_string(*parse_kv_format("k=int8-kivi(group=8),v=int8-kivi(group=8)")), "int8-kivi(group=8)");
+    EXPECT_TRUE(parse_kv_format("int8")->is_lossy() && parse_kv_format("k=f32,v=int8")->is_lossy());
+    EXPECT_FALSE(parse_kv_format("k=f16,v=f32")->is_lossy());
+    for (const char* text : {"k=int8-kivi,v=int8-kivi(group=16)", "int8-kivi(group=1)", "int8-kivi(group=2000)",
+                             "int8-kivi(residual=-1)", "int8-kivi(group=8,group=8)", "int8-kivi(group)", "int8-kivi()",
+                             "int8-kivi(g=8)", "int8-kivi(group=8"}) {
+        const auto format = parse_kv_format(text);
+        ASSERT_FALSE(format.ok()) << text;
+        EXPECT_EQ(format.error().kind, ErrorKind::Argument);
+        EXPECT_THAT(format.error().text(), testing::AnyOf(HasSubstr("int8-kivi"), HasSubstr("group")));
+    }
+}
+
 TEST(KvFormat, RefusesByName) {
-    for (const char* text : {"", "f8", "int8", "bf8", "int8-kivi", "F16", "BF16", "k=f16", "k=f16,k=f16",
-                             "k=f16,v=int8", "k=f16,v=f16,v=f16", "k=,v=f16", ","}) {
+    for (const char* text : {"", "f8", "bf8", "int4", "F16", "BF16", "k=f16", "k=f16,k=f16", "int8(group=8)",
+                             "k=f16,v=int9", "k=f16,v=f16,v=f16", "k=,v=f16", ",", "f16,v=f16"}) {
         auto format = parse_kv_format(text);
         ASSERT_FALSE(format.ok()) << text;
         EXPECT_EQ(format.error().kind, ErrorKind::Argument);

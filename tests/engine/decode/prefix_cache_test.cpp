@@ -33,7 +33,7 @@ std::vector<float> alone(const LoadedModelPtr& model, const std::vector<std::int
 TEST(PrefixCache, QT07_AFoundPrefixChangesNothing) {
     const auto on_cpu = loaded(make_tiny_llama());
     const auto prefix = random_tokens(16, 97, 39);
-    for (const char* kv : {"f32", "f16", "bf16", "k=f16,v=f32"}) {
+    for (const char* kv : {"f32", "f16", "bf16", "k=f16,v=f32", "int8", "k=int8,v=f16"}) {
         for (const bool lives : {true, false}) {
             SCOPED_TRACE(fmt::format("{} {}", kv, lives));
             auto prefixes = std::make_shared<PrefixCache>();

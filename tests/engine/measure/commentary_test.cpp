@@ -174,7 +174,9 @@ TEST(Commentary, WhichRunsDifferByDesign) {
         EXPECT_TRUE(differs_by_design(facts)) << cache;
     }
     facts.cache_spec = "growing";
-    for (const auto& [type, differs] : {std::pair{"f32", false}, {"f16", false}, {"bf16", true}, {"k=f16,v=bf16", true}}) {
+    for (const auto& [type, differs] :
+         {std::pair{"f32", false}, {"f16", false}, {"bf16", true}, {"k=f16,v=bf16", true}, {"int8", true},
+          {"k=int8-kivi(group=8),v=f32", true}}) {
         facts.kv_type = type;
         EXPECT_EQ(differs_by_design(facts), differs) << type;
     }

@@ -88,6 +88,32 @@ TEST(MemoryLedger, FormatIsTheCachesOwn) {
     EXPECT_NE(used.gap.find("f16"), std::string::npos);
 }
 
+// MA-02 and MA-06: int8 with its scales, and what is kept in full precision, by formulas that equal the counted bytes.
+TEST(MemoryLedger, MA02_Int8CountsItsScales) {
+    RunFacts facts = fake_run_facts({});
+    facts.kv_type = "k=int8,v=f16";
+    StepFacts step;
+    step.kv.tokens_seen = step.kv.tokens_stored = step.kv.capacity_tokens = 3;
+    const ModelConfig& c = facts.config;
+    const std::int64_t heads = c.layers * c.kv_heads, d = c.head_dim;
+    step.kv.used_bytes = step.kv.reserved_bytes = 3 * heads * (d + 4 + 2 * d);
+    const LedgerLine used = line(memory_ledger(facts, step), "KV used");
+    EXPECT_EQ(used.measured_bytes, used.derived_bytes);
+    EXPECT_NE(used.formula.find("a scale of 4 bytes"), std::string::npos) << used.formula;
+    EXPECT_NE(used.gap.find(std::to_string(3 * heads * 4) + " bytes of it are scales"), std::string::npos) << used.gap;
+
+    facts.kv_type = "int8-kivi(group=8,residual=8)";
+    step.kv.tokens_seen = step.kv.tokens_stored = 20;  // 8 quantized, 12 in full precision
+    step.kv.capacity_tokens = 30;                      // 16 can be quantized
+    step.kv.used_bytes = heads * (8 * d + 2 * d * 4 + 8 * (d + 4) + 2 * 12 * d * 4);
+    step.kv.reserved_bytes = heads * (16 * d + 2 * 2 * d * 4 + 16 * (d + 4) + 2 * 16 * d * 4);
+    for (const char* purpose : {"KV used", "KV reserved"}) {
+        const LedgerLine kivi = line(memory_ledger(facts, step), purpose);
+        EXPECT_EQ(kivi.measured_bytes, kivi.derived_bytes) << purpose << kivi.filled_in;
+        EXPECT_NE(kivi.formula, "");
+    }
+}
+
 TEST(MemoryLedger, WeightsByTheirFormula) {
     RunFacts facts = fake_run_facts({});
     facts.weights_type = "f16";
