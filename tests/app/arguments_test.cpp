@@ -144,7 +144,7 @@ TEST(Arguments, EveryRefusalNamesTheValue) {
         {{"generate", "-p", "x", "--kv-type", "f8"}, "f8"},
         {{"generate", "-p", "x", "--kv-type", "int8-kivi(group=0)"}, "group=0"},
         {{"generate", "-p", "x", "--kv-type", "int8-kivi", "--cache", "ring:window=8"}, "groups of tokens"},
-        {{"bench", "--kv-type", "int8-kivi", "--cache", "growing", "--cache", "paged:page=16"},
+        {{"bench", "-o", "d", "--kv-type", "int8-kivi", "--cache", "growing", "--cache", "paged:page=16"},
          "multiple of the group"},
         {{"generate", "-p", "x", "--weights", "int3"}, "int3"},
         {{"generate", "-p", "x", "--temperature", "-1"}, "-1"},

@@ -4,6 +4,7 @@
 #include <QTranslator>
 
 #include "engine/cache/strategy_descriptor.h"
+#include "engine/cache/supported_pairs.h"
 #include "engine/measure/commentary.h"
 
 using namespace decodescope;
@@ -24,6 +25,11 @@ private Q_SLOTS:
             expect(strategy.explanation);
             for (const ParameterDescriptor& parameter : strategy.parameters) expect(parameter.help);
         }
+    }
+
+    void every_format_and_every_reason_against_a_pair() {
+        for (const KvTypeInfo& info : kKvTypes) expect(std::string(info.help));
+        for (const UnsupportedPair& pair : unsupported_pairs()) expect(std::string(pair.reason));
     }
 
 private:
