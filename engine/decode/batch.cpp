@@ -7,6 +7,7 @@
 #include <limits>
 #include <utility>
 
+#include "engine/cache/supported_pairs.h"
 #include "engine/cache/cache_strategy.h"
 #include "engine/decode/cached_session.h"
 #include "engine/decode/session_base.h"
@@ -70,8 +71,13 @@ Status Batch::make_admission() {
     auto& session = config_.session;
     auto strategy = make_strategy(session.cache, limits(session.expected_tokens));
     if (!strategy.ok()) return strategy.error();
-    auto token_bytes = kv_bytes(*model_, session.kv, 1);
+    DS_RETURN_IF_ERROR(check_supported({model_->model->config.family, session.cache, session.kv,
+                                        model_->backend->info().id, (*strategy)->page_tokens() > 0}));
+    // Formats with a residual have no fixed size of a token: that of one in a full context stands for all.
+    const std::int64_t typical = session.kv.has_residual() ? model_->model->config.context : 1;
+    auto token_bytes = kv_bytes(*model_, session.kv, typical);
     if (!token_bytes.ok()) return token_bytes.error();
+    *token_bytes = std::max<std::int64_t>(*token_bytes / typical, 1);
     BatchAdmission::Limits most;
     most.sequences = std::max<std::int64_t>(config_.most_active, 1);
     most.page_tokens = (*strategy)->page_tokens();

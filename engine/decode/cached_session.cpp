@@ -50,7 +50,10 @@ std::vector<SlotMove> used_slots(const CacheStrategy& strategy) {
 }  // namespace
 
 Result<std::int64_t> kv_bytes(const LoadedModel& model, const KvFormat& format, std::int64_t tokens) {
-    return kv_shape(model.model->config, format).total_bytes(tokens);
+    const KvShape shape = kv_shape(model.model->config, format);
+    auto bytes = shape.total_bytes(tokens);
+    if (bytes.ok() && format.has_residual()) return *bytes + shape.residual_bytes();
+    return bytes;
 }
 
 Result<std::shared_ptr<KvStorage>> make_storage(const LoadedModel& model, const KvFormat& format,

@@ -25,11 +25,11 @@ KvShape storage_shape(const KvModelShape& shape, const KvFormat& format) {
 
 // Bytes that are live while storage is exchanged: all new blocks, and the old one of the block that comes last.
 Result<std::int64_t> exchange_peak(const KvShape& storage, const CacheSlots& slots) {
-    auto bytes = storage.total_bytes(slots.capacity);
+    auto bytes = storage.total_bytes(slots.capacity, slots.paged);
     if (!bytes.ok() || slots.capacity_before == slots.capacity) return bytes;
     KvShape block = storage;
     if (!slots.one_slab) block.layers = 1;
-    const auto old = block.total_bytes(slots.capacity_before);
+    const auto old = block.total_bytes(slots.capacity_before, slots.paged);
     if (!old.ok()) return old;
     return *bytes + *old;
 }
@@ -68,6 +68,7 @@ Result<CacheSlots> cache_slots(const CacheSpec& cache, std::int64_t tokens) {
     if (!strategy.ok()) return strategy.error();
     slots.capacity_before = slots.capacity = (*strategy)->capacity();
     slots.one_slab = (*strategy)->one_slab();
+    slots.paged = (*strategy)->page_tokens() > 0;
     for (const std::int64_t count : {tokens - 1, std::int64_t{1}}) {
         if (count == 0) continue;
         const auto plan = (*strategy)->plan(count);
@@ -81,16 +82,17 @@ Result<CacheSlots> cache_slots(const CacheSpec& cache, std::int64_t tokens) {
 
 Result<CacheNeed> cache_need(const KvModelShape& shape, const CacheSlots& slots, const KvFormat& format) {
     const KvShape storage = storage_shape(shape, format);
-    const auto reserved = storage.total_bytes(slots.capacity);
+    const auto reserved = storage.total_bytes(slots.capacity, slots.paged);
     if (!reserved.ok()) return reserved.error();
     const auto peak = exchange_peak(storage, slots);
     if (!peak.ok()) return peak.error();
     CacheNeed need;
     need.tokens = slots.tokens;
     need.stored = slots.stored;
-    need.used_bytes = slots.stored * storage.entry_bytes() * shape.layers;
-    need.reserved_bytes = *reserved;
-    need.peak_bytes = *peak;
+    const std::int64_t residual = format.has_residual() && slots.capacity > 0 ? storage.residual_bytes() : 0;
+    need.used_bytes = storage.stored_bytes(slots.stored);
+    need.reserved_bytes = *reserved + residual;
+    need.peak_bytes = *peak + residual;
     return need;
 }
 
@@ -101,7 +103,7 @@ const std::vector<std::int64_t>& what_if_lengths() {
 
 std::vector<KvFormat> what_if_formats() {
     std::vector<KvFormat> formats;
-    for (const ElementType type : kKvElementTypes) formats.push_back({type, type});
+    for (const KvTypeInfo& info : kKvTypes) formats.push_back(kv_format_of(info, info));
     return formats;
 }
 

@@ -39,7 +39,7 @@ struct CacheNeed {
 struct CacheSlots {
     std::int64_t tokens = 0, stored = 0;
     std::int64_t capacity_before = 0, capacity = 0;  // before the last token and with it
-    bool one_slab = false;
+    bool one_slab = false, paged = false;
 };
 
 // The strategy itself tells, so that the figure is the one of a run; a million tokens take it some 50 ms. Argument

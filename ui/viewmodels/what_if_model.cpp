@@ -2,6 +2,7 @@
 
 #include <QCoreApplication>
 
+#include "engine/cache/supported_pairs.h"
 #include "ui/viewmodels/engine_words.h"
 #include "ui/viewmodels/format.h"
 
@@ -12,6 +13,16 @@ namespace {
 struct Text {
     Q_DECLARE_TR_FUNCTIONS(WhatIfModel)
 };
+
+bool can_be_combined(const CacheSpec& cache, const KvFormat& format, WhatIfCell* cell = nullptr) {
+    RunChoice choice;
+    choice.cache = cache;
+    choice.kv = format;
+    const UnsupportedPair* pair = find_unsupported(choice);
+    if (pair != nullptr && cell != nullptr)
+        *cell = {QStringLiteral("–"), translated(std::string(pair->reason)), false, true};
+    return pair == nullptr;
+}
 
 WhatIfCell cell(const Result<CacheSlots>& slots, const KvModelShape& shape, const KvFormat& format,
                 std::int64_t memory_bytes) {
@@ -54,9 +65,12 @@ WhatIfSlots what_if_slots(const CacheSpec& chosen) {
 std::vector<std::vector<WhatIfCell>> what_if_cells(const WhatIfSlots& slots, const KvModelShape& shape,
                                                    const KvFormat& format, std::int64_t memory_bytes) {
     std::vector<std::vector<WhatIfCell>> cells;
-    for (const auto& row : slots.slots) {
+    for (std::size_t c = 0; c < slots.caches.size(); ++c) {
         auto& made = cells.emplace_back();
-        for (const auto& one : row) made.push_back(cell(one, shape, format, memory_bytes));
+        WhatIfCell refused;
+        const bool possible = can_be_combined(slots.caches[c], format, &refused);
+        for (const auto& one : slots.slots[c])
+            made.push_back(possible ? cell(one, shape, format, memory_bytes) : refused);
     }
     return cells;
 }
@@ -98,7 +112,7 @@ ExportTable what_if_table(const WhatIfSlots& slots, const KvModelShape& shape, s
     for (std::size_t c = 0; c < slots.caches.size(); ++c)
         for (const KvFormat& format : what_if_formats())
             for (const auto& one : slots.slots[c]) {
-                if (!one.ok()) continue;
+                if (!one.ok() || !can_be_combined(slots.caches[c], format)) continue;
                 const auto need = cache_need(shape, *one, format);
                 if (!need.ok()) continue;
                 table.rows.push_back({to_string(slots.caches[c]), to_string(format), need->tokens, need->stored,

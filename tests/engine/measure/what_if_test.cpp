@@ -83,7 +83,7 @@ TEST(WhatIf, MA04_ArticleExampleIsTwiceWhatIsPrinted) {
 // MA-03: what was said before the run is what is allocated in it, and MA-05: with the peak while storage is exchanged.
 TEST(WhatIf, MA03_MA05_PredictionIsWhatIsAllocated) {
     const KvModelShape model{"small", 3, 6, 2, 8, 64};
-    const KvFormat format{ElementType::F32, ElementType::F16};
+    const KvFormat format = parse_kv_format("k=int8,v=f16").value();
     for (const char* text : {"growing", "preallocated", "preallocated:slab=true", "ring:window=11",
                              "sinks:sinks=2,window=9", "paged:page=4", "paged:page=1", "paged:page=16,slab=true"}) {
         SCOPED_TRACE(text);
