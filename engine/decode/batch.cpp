@@ -7,8 +7,8 @@
 #include <limits>
 #include <utility>
 
-#include "engine/cache/supported_pairs.h"
 #include "engine/cache/cache_strategy.h"
+#include "engine/cache/supported_pairs.h"
 #include "engine/decode/cached_session.h"
 #include "engine/decode/session_base.h"
 #include "engine/measure/cost_model.h"
