@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "app/cli/commands.h"
 #include "app/cli/output.h"
@@ -51,22 +52,22 @@ private:
 
     // attention[layer][head][entry] over the entries visible to the row, and the positions they hold.
     void add_attention(const PassResult& pass, std::int64_t row, const ModelConfig& config) {
-        const std::int64_t entries = pass.row_entries[row];
+        const auto pass_row = static_cast<std::int32_t>(row);
         line_ += ",\"attention\":[";
         for (std::int64_t layer = 0; layer < config.layers; ++layer) {
             line_ += layer ? ",[" : "[";
             for (std::int64_t head = 0; head < config.heads; ++head) {
                 if (head) line_ += ',';
                 const float* weights = pass.attention[layer] + (row * config.heads + head) * pass.attention_stride;
-                numbers({weights, static_cast<std::size_t>(entries)});
+                numbers({weights, static_cast<std::size_t>(pass.entry_count(pass_row, layer))});
             }
             line_ += ']';
         }
-        const auto positions = pass.entry_positions(static_cast<std::int32_t>(row));
         line_ += "],\"entry_positions\":[";
         for (std::int64_t layer = 0; layer < config.layers; ++layer) {
             line_ += layer ? ",[" : "[";
-            for (std::int64_t entry = 0; entry < entries; ++entry)
+            const auto positions = pass.entry_positions(pass_row, layer);
+            for (std::int64_t entry = 0; entry < pass.entry_count(pass_row, layer); ++entry)
                 fmt::format_to(std::back_inserter(line_), "{}{}", entry ? "," : "",
                                positions.empty() ? entry : positions[entry]);
             line_ += ']';
@@ -96,7 +97,20 @@ Json pages_json(const KvFacts& kv) {
 
 Json evicted_json(const StepFacts& step) {
     Json list = Json::array();
-    for (const EvictedEntry& entry : step.evicted) list.push_back(entry.position);
+    std::set<std::int32_t> named;  // once, where several layers dropped it
+    for (const EvictedEntry& entry : step.evicted)
+        if (named.insert(entry.position).second) list.push_back(entry.position);
+    return list;
+}
+
+// Where layers drop tokens apart: each layer's own, with what decided.
+Json dropped_json(const StepFacts& step) {
+    Json list = Json::array();
+    for (const EvictedEntry& entry : step.evicted) {
+        if (entry.layer == kNone) continue;
+        list.push_back({{"layer", entry.layer}, {"position", entry.position}});
+        if (entry.scored()) list.back()["score"] = entry.score;
+    }
     return list;
 }
 
@@ -139,6 +153,7 @@ Json result_json(const Arguments& arguments, Generation& generation, std::size_t
                          {"evicted", evicted_json(*step)},
                          {"top", top_json(*step, recording)}});
         if (step->kv.page_tokens > 0) steps.back().update(pages_json(step->kv));
+        if (Json dropped = dropped_json(*step); !dropped.empty()) steps.back()["dropped"] = std::move(dropped);
     }
     Json result;
     result["model"] = arguments.model;

@@ -8,7 +8,8 @@
     ENTRY(preallocated)               \
     ENTRY(ring)                       \
     ENTRY(sinks)                      \
-    ENTRY(paged)
+    ENTRY(paged)                      \
+    ENTRY(h2o)
 
 namespace decodescope {
 

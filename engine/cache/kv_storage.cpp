@@ -65,13 +65,13 @@ Result<std::unique_ptr<KvStorage>> KvStorage::create(std::shared_ptr<Backend> ba
     return storage;
 }
 
-Status KvStorage::reserve_fits(std::int64_t bytes) const {
-    const std::int64_t limit = backend_->info().memory_bytes;
-    const std::int64_t taken = backend_->memory().total_bytes();
+Status KvStorage::check_fits(const Backend& backend, std::int64_t bytes) {
+    const std::int64_t limit = backend.info().memory_bytes;
+    const std::int64_t taken = backend.memory().total_bytes();
     if (limit <= 0 || bytes <= limit - taken) return {};
     return make_error(ErrorKind::Memory,
                       fmt::format("The KV cache needs {} bytes and {} of {} bytes are free on {}.", bytes,
-                                  std::max<std::int64_t>(limit - taken, 0), limit, backend_->info().title),
+                                  std::max<std::int64_t>(limit - taken, 0), limit, backend.info().title),
                       "Choose a smaller capacity, a shorter context or f16 for the cache.");
 }
 

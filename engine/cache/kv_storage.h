@@ -37,6 +37,9 @@ public:
                                                      bool one_slab, std::int64_t capacity,
                                                      std::int64_t page_tokens = 0);
 
+    // Memory error with both numbers when `bytes` more do not fit into the backend's memory.
+    static Status check_fits(const Backend& backend, std::int64_t bytes);
+
     // Makes the room that the plan asks for: per block (a layer, or the slab) new memory, copy, free old; the staging
     // buffer, which counts as activations; and the copies within the storage. After an error every stored row is still
     // there and every view is valid; blocks that were exchanged before the error keep their new size.
@@ -75,7 +78,7 @@ private:
     };
 
     KvStorage(std::shared_ptr<Backend> backend, const KvShape& shape);
-    Status reserve_fits(std::int64_t bytes) const;
+    Status reserve_fits(std::int64_t bytes) const { return check_fits(*backend_, bytes); }
     Result<BufferPtr> allocate_block(const Block& block, std::int64_t capacity, MemoryPurpose purpose);
     Status stage(std::int64_t rows);
     Status exchange(Block& block, std::int64_t capacity, std::span<const SlotMove> moves);

@@ -53,6 +53,7 @@ struct StrategyDescriptor {
     std::vector<ParameterDescriptor> parameters;
     bool has_cache = true;        // false: recompute
     bool lossy = false;           // differs by design from full attention
+    bool per_layer = false;       // every layer has an entry table of its own; else all share one
     // What the ranges of the parameters cannot say: values that contradict each other or do not fit the model. Empty:
     // everything fits. Like create, it gets every parameter (see parse_cache_spec).
     std::function<Status(const ParameterValues& values, const RunLimits& limits)> check;

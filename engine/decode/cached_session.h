@@ -9,8 +9,8 @@ namespace decodescope {
 class CachedSession final : public SessionBase {
 public:
     static Result<std::unique_ptr<DecodeSession>> create(LoadedModelPtr model, const SessionConfig& config,
-                                                         std::unique_ptr<CacheStrategy> strategy,
-                                                         std::shared_ptr<KvStorage> shared = nullptr);
+                                                         LayerGroups cache,
+                                                         std::vector<std::shared_ptr<KvStorage>> shared = {});
     Result<std::unique_ptr<DecodeSession>> fork() const override;
     KvFacts kv_facts() const override;
     Result<CellValues> cell(std::int32_t layer, std::int32_t position) const override;
@@ -20,22 +20,29 @@ protected:
     Status settle() override;
     std::int64_t default_pass_rows() const override;
     StepShape step_shape(std::int64_t new_tokens) const override;
-    void begin_step() override { storage_->begin_step(); }
+    void begin_step() override {
+        for (const auto& storage : storages_) storage->begin_step();
+    }
     void rows_given_up(std::int64_t kept, std::int64_t before) override;
     Status reset_storage() override;
 
 private:
-    CachedSession(LoadedModelPtr model, const SessionConfig& config, std::unique_ptr<CacheStrategy> strategy)
-        : SessionBase(std::move(model), config, std::move(strategy)) {}
+    CachedSession(LoadedModelPtr model, const SessionConfig& config, LayerGroups cache)
+        : SessionBase(std::move(model), config, std::move(cache)) {}
+    const KvStorage& storage_of(int layer) const { return *storages_[static_cast<std::size_t>(cache_.group_of(layer))]; }
+    std::vector<KvView> views() const;
     Status read_row_sizes(PassResult& result) const;
+    Status read_layer_sizes(int layer, PassResult& result) const;
     void add_page_facts(const PageCounts& pages, KvFacts& facts) const;
     void poison_dead_slots();
+    void forget_last_pass();
 
-    std::shared_ptr<KvStorage> storage_;  // with pages it is shared by forks and by conversations with a common prefix
+    // [groups]; with pages they are shared by forks and by conversations with a common prefix.
+    std::vector<std::shared_ptr<KvStorage>> storages_;
 };
 
-// Room for what the strategy says; Memory error with both numbers.
-Result<std::shared_ptr<KvStorage>> make_storage(const LoadedModel& model, const KvFormat& format,
-                                                const CacheStrategy& strategy);
+// Room for what the strategies say, one storage for each group; Memory error with both numbers.
+Result<std::vector<std::shared_ptr<KvStorage>>> make_storages(const LoadedModel& model, const KvFormat& format,
+                                                              const LayerGroups& cache);
 
 }  // namespace decodescope

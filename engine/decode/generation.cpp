@@ -154,7 +154,11 @@ void Generation::State::record_row(std::int32_t token, const PassResult* pass, s
     for (const float* layer : pass->attention) {
         attention.push_back(layer == nullptr ? nullptr : layer + pass_row * shape.heads * pass->attention_stride);
     }
-    const std::int32_t entries = pass->row_entries[static_cast<std::size_t>(pass_row)];
+    for (std::size_t layer = 0; layer < pass->layer_entries.size(); ++layer) {
+        const auto at = static_cast<std::int64_t>(layer);
+        row.layers.push_back({pass->entry_count(pass_row, at), pass->entry_positions(pass_row, at)});
+    }
+    const std::int32_t entries = pass->entry_count(pass_row);
     recording->append_row(row, std::span(pass->k_rms).subspan(first, layers),
                           std::span(pass->v_rms).subspan(first, layers), attention, entries,
                           pass->entry_positions(pass_row), pass->attention_stride);

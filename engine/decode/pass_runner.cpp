@@ -11,6 +11,10 @@ std::int64_t power_of_two(std::int64_t rows) {
     return static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(std::max<std::int64_t>(rows, 1))));
 }
 
+const RowVisibility* layer_rows(const PassRequest& request, std::size_t layer) {
+    return request.layer_visibility.empty() ? request.visibility.data() : request.layer_visibility[layer];
+}
+
 }  // namespace
 
 Status PassRunner::prepare(std::int64_t rows, std::int64_t logits_rows, std::int64_t most_rows) {
@@ -45,7 +49,9 @@ void PassRunner::begin() {
 
 void PassRunner::size_attention(const PassRequest& request) {
     attention_.resize(request.views.size());
-    attention_stride_ = request.views.front().table.count;
+    attention_stride_ = 0;
+    for (const KvView& view : request.views)
+        attention_stride_ = std::max<std::int64_t>(attention_stride_, view.table.count);
     const std::size_t heads = static_cast<std::size_t>(model_->model->config.heads);
     const std::size_t needed = request.tokens.size() * heads * static_cast<std::size_t>(attention_stride_);
     for (auto& layer : attention_) {
@@ -55,34 +61,69 @@ void PassRunner::size_attention(const PassRequest& request) {
     }
 }
 
-// Rows that do not see the first entries only: what each sees moves to the front of its lines, in entry order. All
-// layers share one entry table.
+std::vector<float*> PassRunner::size_weight_sums(const PassRequest& request) {
+    std::vector<float*> pointers;
+    weight_sums_.resize(request.sums_wanted.size());
+    for (std::size_t layer = 0; layer < weight_sums_.size(); ++layer) {
+        const auto entries = static_cast<std::size_t>(request.views[layer].table.count);
+        weight_sums_[layer].resize(request.sums_wanted[layer] ? request.tokens.size() * entries : 0);
+        pointers.push_back(request.sums_wanted[layer] ? weight_sums_[layer].data() : nullptr);
+    }
+    return pointers;
+}
+
+// Rows that do not see the first entries only: what each sees moves to the front of its lines, in entry order. Layers
+// that share an entry table follow one another or are treated apart, which is the same.
 void PassRunner::compact_attention(const PassRequest& request) {
+    seen_positions_.clear();
+    seen_of_layer_.assign(request.views.size(), kNone);
     if (!request.capture) return;
-    const EntryTable& table = request.views.front().table;
-    const auto skips = [](const RowVisibility& row) { return row.window_first > row.sink_end; };
-    if (table.positions == nullptr && std::none_of(request.visibility.begin(), request.visibility.end(), skips)) return;
-    std::vector<std::int32_t> seen;
-    for (std::size_t r = 0; r < request.visibility.size(); ++r) {
-        seen.clear();
-        for (std::int32_t e = 0; e < table.count; ++e) {
-            if (!visible(request.visibility[r], entry_position(table, e))) continue;
-            seen.push_back(e);
-            seen_positions_.push_back(entry_position(table, e));
-        }
-        keep_entries(static_cast<std::int64_t>(r), seen);
+    const auto same = [&](std::size_t a, std::size_t b) {
+        const EntryTable &x = request.views[a].table, &y = request.views[b].table;
+        return x.positions == y.positions && x.count == y.count && layer_rows(request, a) == layer_rows(request, b);
+    };
+    for (std::size_t first = 0; first < request.views.size();) {
+        std::size_t end = first + 1;
+        while (end < request.views.size() && same(first, end)) ++end;
+        compact_layers(request, first, end);
+        first = end;
     }
 }
 
-void PassRunner::keep_entries(std::int64_t row, std::span<const std::int32_t> seen) {
-    const std::int64_t heads = model_->model->config.heads;
-    for (auto& layer : attention_) {
-        for (std::int64_t h = 0; h < heads; ++h) {
-            float* line = layer.data() + (row * heads + h) * attention_stride_;
-            for (std::size_t i = 0; i < seen.size(); ++i) line[i] = line[seen[i]];
-            std::fill(line + seen.size(), line + attention_stride_, 0.0f);
+void PassRunner::compact_layers(const PassRequest& request, std::size_t first_layer, std::size_t end_layer) {
+    const EntryTable& table = request.views[first_layer].table;
+    const std::span rows(layer_rows(request, first_layer), request.tokens.size());
+    const auto skips = [](const RowVisibility& row) { return row.window_first > row.sink_end; };
+    if (table.positions == nullptr && std::none_of(rows.begin(), rows.end(), skips)) return;
+    std::fill(seen_of_layer_.begin() + static_cast<std::ptrdiff_t>(first_layer),
+              seen_of_layer_.begin() + static_cast<std::ptrdiff_t>(end_layer),
+              static_cast<int>(seen_positions_.size()));
+    std::vector<std::int32_t>& positions = seen_positions_.emplace_back();
+    std::vector<std::int32_t> seen;
+    for (std::size_t r = 0; r < rows.size(); ++r) {
+        seen.clear();
+        for (std::int32_t e = 0; e < table.count; ++e) {
+            if (!visible(rows[r], entry_position(table, e))) continue;
+            seen.push_back(e);
+            positions.push_back(entry_position(table, e));
         }
+        for (std::size_t layer = first_layer; layer < end_layer; ++layer)
+            keep_entries(layer, static_cast<std::int64_t>(r), seen);
     }
+}
+
+void PassRunner::keep_entries(std::size_t layer, std::int64_t row, std::span<const std::int32_t> seen) {
+    const std::int64_t heads = model_->model->config.heads;
+    for (std::int64_t h = 0; h < heads; ++h) {
+        float* line = attention_[layer].data() + (row * heads + h) * attention_stride_;
+        for (std::size_t i = 0; i < seen.size(); ++i) line[i] = line[seen[i]];
+        std::fill(line + seen.size(), line + attention_stride_, 0.0f);
+    }
+}
+
+std::span<const std::int32_t> PassRunner::seen_positions(int layer) const {
+    const int list = seen_of_layer_.empty() ? kNone : seen_of_layer_[static_cast<std::size_t>(layer)];
+    return list == kNone ? std::span<const std::int32_t>() : seen_positions_[static_cast<std::size_t>(list)];
 }
 
 Status PassRunner::run(const PassRequest& request, std::stop_token stop) {
@@ -103,8 +144,8 @@ Status PassRunner::run(const PassRequest& request, std::stop_token stop) {
         attention_.clear();
         attention_stride_ = 0;
     }
-    seen_positions_.clear();
-    const SequenceRows sequence{0, static_cast<std::int32_t>(rows), request.views};
+    const std::vector<float*> sums = size_weight_sums(request);
+    const SequenceRows sequence{0, static_cast<std::int32_t>(rows), request.views, request.layer_visibility, sums};
     StepInputs inputs;
     inputs.tokens = request.tokens;
     inputs.positions = request.positions;

@@ -12,13 +12,14 @@ Result<PrefixCache::Group> PrefixCache::group_for(const LoadedModelPtr& model, c
     for (const auto& entry : entries_) {
         if (entry.model.lock() == model && entry.cache == cache && entry.format == format) return entry.group;
     }
-    auto strategy = make_strategy(cache, limits);
-    if (!strategy.ok()) return strategy.error();
-    const std::int64_t page = (*strategy)->page_tokens();
-    DS_CHECK(page > 0);
-    auto storage = make_storage(*model, format, **strategy);
-    if (!storage.ok()) return storage.error();
-    Group group{std::make_shared<PagePool>((*strategy)->capacity() / page, page, hash_), std::move(*storage)};
+    auto strategies = make_layer_groups(cache, limits, static_cast<int>(model->model->config.layers));
+    if (!strategies.ok()) return strategies.error();
+    const CacheStrategy& strategy = strategies->group(0);
+    const std::int64_t page = strategy.page_tokens();
+    DS_CHECK(page > 0 && strategies->count() == 1);
+    auto storages = make_storages(*model, format, *strategies);
+    if (!storages.ok()) return storages.error();
+    Group group{std::make_shared<PagePool>(strategy.capacity() / page, page, hash_), std::move(storages->front())};
     entries_.push_back({model, cache, format, group});
     return group;
 }

@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "engine/cache/cache_strategy.h"
+#include "engine/cache/layer_groups.h"
 #include "engine/decode/decode_session.h"
 #include "engine/decode/pass_runner.h"
 
@@ -29,14 +29,14 @@ public:
     Status prepare_first() { return runner_.prepare(1, 1, 1); }
 
 protected:
-    SessionBase(LoadedModelPtr model, const SessionConfig& config, std::unique_ptr<CacheStrategy> strategy);
+    SessionBase(LoadedModelPtr model, const SessionConfig& config, LayerGroups cache);
 
-    // Runs the pass of plan_ over `tokens` and fills k_rms and v_rms. What it leaves behind after an error is scratch.
+    // Runs the pass of plans_ over `tokens` and fills k_rms and v_rms. What it leaves behind after an error is scratch.
     virtual Status compute(std::span<const std::int32_t> tokens, std::stop_token stop, PassResult& result) = 0;
     // The pass is good: its rows take their places. From here on nothing can be refused.
     virtual Status settle() { return {}; }
     virtual std::int64_t default_pass_rows() const = 0;
-    virtual StepShape step_shape(std::int64_t new_tokens) const = 0;  // of plan_, for FLOPs and bytes
+    virtual StepShape step_shape(std::int64_t new_tokens) const = 0;  // of plans_, for FLOPs and bytes
     virtual void begin_step() {}
     virtual void rows_given_up(std::int64_t kept, std::int64_t before) {}
     virtual Status reset_storage() = 0;
@@ -45,14 +45,16 @@ protected:
 
     LoadedModelPtr model_;
     SessionConfig config_;
-    std::unique_ptr<CacheStrategy> strategy_;
+    LayerGroups cache_;
     std::vector<std::int32_t> tokens_;
     PassRunner runner_;
-    CachePlan plan_;  // of the last pass; its position table outlives the call
+    std::vector<CachePlan> plans_;  // [groups], of the last pass; their position tables outlive the call
 
 private:
     Status check_tokens(std::span<const std::int32_t> tokens) const;
     Status check_finite(const PassResult& result) const;
+    void observe();
+    void list_evicted(PassResult& result) const;
     void fill_result(std::int64_t rows, PassResult& result) const;
 };
 

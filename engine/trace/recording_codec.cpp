@@ -139,23 +139,41 @@ void decode_head_roles(ByteReader& in, RunFacts& facts) {
     }
 }
 
-constexpr std::uint8_t kRowGenerated = 1, kRowSpecial = 2, kRowLeftOut = 4, kRowHasRms = 8, kRowHasAttention = 16;
+constexpr std::uint8_t kRowGenerated = 1, kRowSpecial = 2, kRowLeftOut = 4, kRowHasRms = 8, kRowHasAttention = 16,
+                       kRowLayersDiffer = 32;
 
-// Attention of one row: entries, [layers] flags, positions, then [heads, entries] binary16 per captured layer.
+// Attention of one row: entries, [layers] flags, positions, then [heads, entries] binary16 per captured layer. Where
+// layers differ, the entries and positions of each layer stand before its weights.
 struct DecodedAttention {
+    std::vector<std::vector<std::int32_t>> layer_positions;
+    std::vector<LayerEntries> entries;
     std::vector<std::vector<std::uint16_t>> layers;
     std::vector<const std::uint16_t*> pointers;
     std::vector<std::int32_t> positions;
 };
 
+std::int32_t decode_layer_entries(ByteReader& in, std::int32_t position, std::vector<std::int32_t>& positions,
+                                  DecodedAttention& to) {
+    const std::int32_t entries = in.i32("visible entries of a layer", 0, position + 1);
+    if (in.boolean("entry positions of a layer"))
+        in.i32_array("entry position", positions, static_cast<std::uint64_t>(entries), position);
+    to.entries.push_back({entries, positions});
+    return entries;
+}
+
 DecodedAttention decode_attention(ByteReader& in, const ModelConfig& config, std::int32_t entries,
-                                  std::int32_t position) {
+                                  std::int32_t position, bool differ) {
     DecodedAttention result;
     if (in.boolean("entry positions"))
         in.i32_array("entry position", result.positions, static_cast<std::uint64_t>(entries), position);
+    if (differ && static_cast<std::uint64_t>(config.layers) <= in.left())
+        result.layer_positions.resize(static_cast<std::size_t>(config.layers));
     if (static_cast<std::uint64_t>(config.layers) > in.left()) in.fail("captured layers", "are cut off");
     for (std::int64_t layer = 0; layer < config.layers && in.ok(); ++layer) {
         result.layers.emplace_back();
+        if (differ)
+            entries =
+                decode_layer_entries(in, position, result.layer_positions[static_cast<std::size_t>(layer)], result);
         if (in.boolean("captured layer"))
             in.u16_array("attention weights", result.layers.back(),
                          static_cast<std::uint64_t>(config.heads) * static_cast<std::uint64_t>(entries));
@@ -236,6 +254,7 @@ void encode_row(ByteWriter& out, const RunRecording& recording, std::int32_t ind
         layers.push_back(recording.attention(index, layer));
         captured = captured || layers.back().captured;
     }
+    const bool differ = captured && recording.layers_differ(index);
     const bool has_rms = recording.has_rms(index);
     out.i32(row.token);
     out.i32(row.position);
@@ -243,7 +262,8 @@ void encode_row(ByteWriter& out, const RunRecording& recording, std::int32_t ind
     out.u8(static_cast<std::uint8_t>(row.phase));
     out.u8(static_cast<std::uint8_t>((row.generated ? kRowGenerated : 0) | (row.special ? kRowSpecial : 0) |
                                      (recording.attention_left_out(index) ? kRowLeftOut : 0) |
-                                     (has_rms ? kRowHasRms : 0) | (captured ? kRowHasAttention : 0)));
+                                     (has_rms ? kRowHasRms : 0) | (captured ? kRowHasAttention : 0) |
+                                     (differ ? kRowLayersDiffer : 0)));
     out.text(recording.row_display(index));
     out.text(recording.row_text(index));
     for (std::int32_t layer = 0; has_rms && layer < config.layers; ++layer) out.f32(recording.k_rms(index, layer));
@@ -252,9 +272,14 @@ void encode_row(ByteWriter& out, const RunRecording& recording, std::int32_t ind
     if (!captured) return;
     const auto with_positions =
         std::find_if(layers.begin(), layers.end(), [](const AttentionRow& a) { return !a.positions.empty(); });
-    out.boolean(with_positions != layers.end());
-    if (with_positions != layers.end()) out.i32_array(with_positions->positions);
+    out.boolean(!differ && with_positions != layers.end());
+    if (!differ && with_positions != layers.end()) out.i32_array(with_positions->positions);
     for (const AttentionRow& layer : layers) {
+        if (differ) {
+            out.i32(layer.entries);
+            out.boolean(!layer.positions.empty());
+            if (!layer.positions.empty()) out.i32_array(layer.positions);
+        }
         out.boolean(layer.captured);
         if (layer.captured) out.u16_array(layer.weights);
     }
@@ -268,7 +293,7 @@ void decode_row(ByteReader& in, RunRecording& to, std::int64_t steps) {
     row.row.step = in.i32("step", 0, static_cast<std::int32_t>(std::max<std::int64_t>(steps, 1) - 1));
     row.row.phase = decode_enum(in, "phase", Phase::Refeed);
     const std::uint8_t flags = in.u8("flags");
-    if (flags >= 32) in.fail("flags", "are not ones that this version knows");
+    if (flags >= 64) in.fail("flags", "are not ones that this version knows");
     row.row.generated = (flags & kRowGenerated) != 0;
     row.row.special = (flags & kRowSpecial) != 0;
     row.display = in.text("display text");
@@ -280,12 +305,21 @@ void decode_row(ByteReader& in, RunRecording& to, std::int64_t steps) {
     }
     const std::int32_t entries = in.i32("visible entries", 0, row.row.position + 1);
     DecodedAttention attention;
-    if ((flags & kRowHasAttention) != 0) attention = decode_attention(in, facts.config, entries, row.row.position);
+    if ((flags & kRowHasAttention) != 0)
+        attention =
+            decode_attention(in, facts.config, entries, row.row.position, (flags & kRowLayersDiffer) != 0);
     if (!in.ok()) return;
+    row.layers = attention.entries;
     to.append_row_f16(row, k, v, attention.pointers, entries, attention.positions, (flags & kRowLeftOut) != 0);
 }
 
-constexpr std::uint8_t kStepCaptured = 1, kStepPaged = 2;
+constexpr std::uint8_t kStepCaptured = 1, kStepPaged = 2, kStepApart = 4;
+
+// Layers that drop tokens apart, and scores that decide.
+bool evicts_apart(const StepFacts& step) {
+    return std::any_of(step.evicted.begin(), step.evicted.end(),
+                       [](const EvictedEntry& entry) { return entry.layer != kNone || entry.scored(); });
+}
 
 void encode_step(ByteWriter& out, const StepFacts& step) {
     out.i32(step.index);
@@ -296,7 +330,9 @@ void encode_step(ByteWriter& out, const StepFacts& step) {
     out.text(step.stop_reason);
     out.f64(step.micros);
     const bool paged = step.kv.page_tokens > 0;
-    out.u8(static_cast<std::uint8_t>((step.captured ? kStepCaptured : 0) | (paged ? kStepPaged : 0)));
+    const bool apart = evicts_apart(step);
+    out.u8(static_cast<std::uint8_t>((step.captured ? kStepCaptured : 0) | (paged ? kStepPaged : 0) |
+                                     (apart ? kStepApart : 0)));
     out.boolean(step.warm_up);
     encode_kv(out, step.kv);
     if (paged) encode_pages(out, step.kv);
@@ -312,7 +348,12 @@ void encode_step(ByteWriter& out, const StepFacts& step) {
     encode_probabilities(out, step.top);
     encode_probabilities(out, step.candidates);
     out.count(step.evicted.size());
-    for (const EvictedEntry& entry : step.evicted) out.i32(entry.position);
+    for (const EvictedEntry& entry : step.evicted) {
+        out.i32(entry.position);
+        if (!apart) continue;
+        out.i32(entry.layer);
+        out.f32(entry.score);
+    }
 }
 
 StepFacts decode_step(ByteReader& in, const RunFacts& facts, std::int64_t rows, std::int64_t steps) {
@@ -325,7 +366,7 @@ StepFacts decode_step(ByteReader& in, const RunFacts& facts, std::int64_t rows, 
     step.stop_reason = in.text("stop reason");
     step.micros = in.f64("micros");
     const std::uint8_t flags = in.u8("captured");
-    if (flags > (kStepCaptured | kStepPaged)) in.fail("captured", "is not a value that this version knows");
+    if (flags > (kStepCaptured | kStepPaged | kStepApart)) in.fail("captured", "is not a value that this version knows");
     step.captured = (flags & kStepCaptured) != 0;
     step.warm_up = in.boolean("warm-up");
     step.kv = decode_kv(in);
@@ -341,8 +382,14 @@ StepFacts decode_step(ByteReader& in, const RunFacts& facts, std::int64_t rows, 
     }
     step.top = decode_probabilities(in, facts, "likely tokens");
     step.candidates = decode_probabilities(in, facts, "candidate tokens");
-    step.evicted.resize(in.count("evicted positions", 4));
-    for (EvictedEntry& entry : step.evicted) entry.position = in.i32("evicted position", 0, kMaxPosition);
+    const bool apart = (flags & kStepApart) != 0;
+    step.evicted.resize(in.count("evicted positions", apart ? 12 : 4));
+    for (EvictedEntry& entry : step.evicted) {
+        entry.position = in.i32("evicted position", 0, kMaxPosition);
+        if (!apart) continue;
+        entry.layer = in.i32("layer of an evicted position", kNone, static_cast<std::int32_t>(facts.config.layers) - 1);
+        entry.score = in.f32("score of an evicted position");
+    }
     return step;
 }
 

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -23,8 +24,8 @@ struct KvFacts {
     std::int64_t rows_written = 0;     // per layer, by this step
     std::int64_t rows_read = 0;        // entries the last row read, per layer, itself included
     std::int64_t tokens_seen = 0;      // since the start of the sequence
-    std::int64_t tokens_stored = 0;    // in the cache now
-    std::int64_t capacity_tokens = 0;  // reserved now
+    std::int64_t tokens_stored = 0;    // in the cache now, in the layer that keeps most
+    std::int64_t capacity_tokens = 0;  // reserved now, in the layer that has most
     std::int64_t used_bytes = 0;       // all layers, as allocated for stored tokens
     std::int64_t reserved_bytes = 0;   // all layers, as allocated
     std::int64_t copied_bytes = 0;     // moved by this step to grow the cache
@@ -44,9 +45,13 @@ struct MemoryFacts {
     std::int64_t history_bytes = 0;                         // what the recording itself holds
 };
 
-// A token row that left the cache: its position and the step at which it left.
+// A token row that left the cache with a step.
 struct EvictedEntry {
     std::int32_t position = 0;
+    std::int32_t layer = kNone;  // the only one that dropped it; kNone: all layers did
+    // What decided: the attention that the entry had got in the layer, summed over heads and rows; NaN: no score did.
+    float score = std::numeric_limits<float>::quiet_NaN();
+    bool scored() const { return score == score; }
 };
 
 struct StepFacts {

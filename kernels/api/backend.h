@@ -107,6 +107,13 @@ struct SequenceRows {
     std::int32_t first_row = 0;
     std::int32_t row_count = 0;
     std::span<const KvView> views;  // [layers]
+    // [layers] pointers to what these rows see in each layer, [row_count] each, where layers differ; empty:
+    // StepInputs::visibility in every layer.
+    std::span<const RowVisibility* const> layer_visibility = {};
+    // [layers] pointers, null = not wanted, else host memory [row_count, entries of the layer's view] f32: attention
+    // weights summed over the query heads, 0 where a row does not see an entry. Whether attention is captured changes
+    // no bit of them.
+    std::span<float* const> weight_sums = {};
 };
 
 struct StepInputs {
@@ -120,6 +127,13 @@ struct StepInputs {
     std::span<float* const> attention_out;
     std::int64_t attention_stride = 0;               // at least the largest entry count
 };
+
+// What row `row` of the step, which belongs to `sequence`, sees in one layer.
+inline const RowVisibility& row_visibility(const StepInputs& inputs, const SequenceRows& sequence, std::int64_t layer,
+                                           std::int64_t row) {
+    if (sequence.layer_visibility.empty()) return inputs.visibility[static_cast<std::size_t>(row)];
+    return sequence.layer_visibility[static_cast<std::size_t>(layer)][row - sequence.first_row];
+}
 
 struct StepOutputs {
     std::span<float> logits;              // host, [logits_rows, vocabulary]

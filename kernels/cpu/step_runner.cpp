@@ -34,6 +34,8 @@ void StepRunner::run_chunk(int index, std::int64_t chunk, int thread) {
 }
 
 void StepRunner::stage_done(int index) {
+    if (stage(index).kind == StageKind::Combine && !context_.stop.stopped())
+        add_weight_lines(context_, context_.op(stage(index).ops.front()));
     if (stage_micros_ == nullptr) return;
     const auto now = std::chrono::steady_clock::now();
     (*stage_micros_)[static_cast<std::size_t>(stage(index).public_stage)] +=

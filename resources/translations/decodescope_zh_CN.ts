@@ -1456,6 +1456,10 @@
         <source>click shows the numbers, Esc clears</source>
         <translation>点击显示数值，Esc 清除</translation>
     </message>
+    <message>
+        <source>least attended to in this layer: %1 in all [measured]</source>
+        <translation>在这一层得到的注意力最少：总共 %1 [实测]</translation>
+    </message>
 </context>
 <context>
     <name>decodescope::CellView</name>
@@ -3118,6 +3122,34 @@
         <location filename="../../ui/viewmodels/engine_words.cpp" line="111"/>
         <source>a small LLaMA that writes short stories in English and Chinese</source>
         <translation>一个用中英文写短故事的小 LLaMA</translation>
+    </message>
+    <message>
+        <source>Layer {0} dropped position {1}: least attended to, {2} in all.</source>
+        <translation>第 {0} 层丢弃了位置 {1}：得到的注意力最少，总共 {2}。</translation>
+    </message>
+    <message>
+        <source>In the same way {0} more rows left, of {1} layers in all.</source>
+        <translation>同样地，还有 {0} 行离开，共涉及 {1} 层。</translation>
+    </message>
+    <message>
+        <source>Each layer dropped what it had attended to least, one row after each token beyond its budget: {0} rows of {1} layers.</source>
+        <translation>每一层都丢弃得到注意力最少的行，超出预算后每个词元之后丢弃一行：{1} 层共 {0} 行。</translation>
+    </message>
+    <message>
+        <source>Heavy hitters (H2O)</source>
+        <translation>重击者（H2O）</translation>
+    </message>
+    <message>
+        <source>Each layer keeps the newest tokens and those that have been attended to most; what has got the least attention leaves. Which tokens those are is known only after each row, so beyond the budget a prompt is fed token by token.</source>
+        <translation>每一层保留最新的词元和得到注意力最多的词元；得到注意力最少的离开。要等每一行算完才知道是哪些词元，所以超出预算后提示词要逐个词元送入。</translation>
+    </message>
+    <message>
+        <source>Tokens that each layer keeps, the recent ones included.</source>
+        <translation>每一层保留的词元数，包括最近的词元。</translation>
+    </message>
+    <message>
+        <source>Newest tokens that always stay.</source>
+        <translation>始终保留的最新词元数。</translation>
     </message>
 </context>
 <context>

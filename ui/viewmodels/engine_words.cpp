@@ -26,6 +26,12 @@ constexpr const char* kContext = "engine";
     QT_TRANSLATE_NOOP("engine", "{0} of {1} reserved rows are in use; the reserve holds {2}."),
     QT_TRANSLATE_NOOP("engine", "{0} positions left the cache: {1}."),
     QT_TRANSLATE_NOOP("engine", "Position {1} left the cache."),
+    QT_TRANSLATE_NOOP("engine", "Layer {0} dropped position {1}: least attended to, {2} in all."),
+    QT_TRANSLATE_NOOP("engine", "In the same way {0} more rows left, of {1} layers in all."),
+    QT_TRANSLATE_NOOP(
+        "engine",
+        "Each layer dropped what it had attended to least, one row after each token beyond its budget: {0} rows of "
+        "{1} layers."),
     QT_TRANSLATE_NOOP("engine", "Without the cache: {0} tokens through every layer, {1} times the products."),
     QT_TRANSLATE_NOOP("engine", "With a cache, one token would have been enough: {0} times fewer products."),
     QT_TRANSLATE_NOOP("engine", "The pass took {0} ms."),
@@ -103,6 +109,14 @@ constexpr const char* kContext = "engine";
                                 "0 inside the cache."),
     QT_TRANSLATE_NOOP("engine", "Tokens at the beginning of the sequence that always stay."),
     QT_TRANSLATE_NOOP("engine", "Last tokens that stay beside the sinks, the newest included."),
+    QT_TRANSLATE_NOOP("engine", "Heavy hitters (H2O)"),
+    QT_TRANSLATE_NOOP(
+        "engine",
+        "Each layer keeps the newest tokens and those that have been attended to most; what has got the least attention "
+        "leaves. "
+        "Which tokens those are is known only after each row, so beyond the budget a prompt is fed token by token."),
+    QT_TRANSLATE_NOOP("engine", "Tokens that each layer keeps, the recent ones included."),
+    QT_TRANSLATE_NOOP("engine", "Newest tokens that always stay."),
     QT_TRANSLATE_NOOP("engine", "No cache (recompute)"),
     QT_TRANSLATE_NOOP("engine",
                       "Nothing is kept: every step runs all tokens of the sequence through the model again and uses "

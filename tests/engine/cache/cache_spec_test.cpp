@@ -14,9 +14,9 @@ using testing::HasSubstr;
 TEST(CacheSpec, KnowsTheStrategiesInMenuOrder) {
     std::vector<std::string> ids;
     for (const auto& descriptor : strategy_catalogue()) ids.push_back(descriptor.id);
-    EXPECT_THAT(ids, testing::ElementsAre("recompute", "growing", "preallocated", "ring", "sinks", "paged"));
+    EXPECT_THAT(ids, testing::ElementsAre("recompute", "growing", "preallocated", "ring", "sinks", "paged", "h2o"));
     EXPECT_FALSE(find_strategy("recompute")->has_cache);
-    EXPECT_EQ(find_strategy("h2o"), nullptr);
+    EXPECT_EQ(find_strategy("heavy"), nullptr);
 }
 
 TEST(CacheSpec, EveryDescriptorCanBeShownAndMade) {
@@ -62,8 +62,8 @@ void expect_refused(const std::string& text, const std::string& named, const std
 }
 
 TEST(CacheSpec, RefusesByName) {
-    expect_refused("", "\"\"", "recompute, growing, preallocated, ring, sinks and paged");
-    expect_refused("h2o:budget=8", "\"h2o\"", "recompute, growing, preallocated, ring, sinks and paged");
+    expect_refused("", "\"\"", "recompute, growing, preallocated, ring, sinks, paged and h2o");
+    expect_refused("heavy:budget=8", "\"heavy\"", "recompute, growing, preallocated, ring, sinks, paged and h2o");
     expect_refused("ring:window=0", "\"0\"", "a whole number from 1 to 16777216");
     expect_refused("sinks:positions=learned", "\"learned\"", "one of absolute and rebased");
     for (const char* page : {"0", "3", "15", "512", "-1", ""})
