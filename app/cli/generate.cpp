@@ -103,6 +103,17 @@ Json evicted_json(const StepFacts& step) {
     return list;
 }
 
+Json offload_json(const KvFacts& kv) {
+    return {{"place", offload_name(kv.offload)},
+            {"pool_bytes", kv.offload_pool_bytes},
+            {"fetched_bytes", kv.offload_fetched_bytes},
+            {"returned_bytes", kv.offload_returned_bytes},
+            {"moved_bytes", kv.offload_moved_bytes()},
+            {"micros", kv.offload_micros},
+            {"bytes_per_second", kv.offload_rate},
+            {"bound_micros", kv.offload_bound_micros()}};
+}
+
 // Where layers drop tokens apart: each layer's own, with what decided.
 Json dropped_json(const StepFacts& step) {
     Json list = Json::array();
@@ -153,6 +164,7 @@ Json result_json(const Arguments& arguments, Generation& generation, std::size_t
                          {"evicted", evicted_json(*step)},
                          {"top", top_json(*step, recording)}});
         if (step->kv.page_tokens > 0) steps.back().update(pages_json(step->kv));
+        if (step->kv.offload != OffloadPlace::None) steps.back()["offload"] = offload_json(step->kv);
         if (Json dropped = dropped_json(*step); !dropped.empty()) steps.back()["dropped"] = std::move(dropped);
     }
     Json result;

@@ -139,6 +139,12 @@ ParameterDescriptor slab_parameter() {
     return parameter;
 }
 
+ParameterDescriptor offload_parameter() {
+    return choice_parameter("offload", {"none", "host", "file"}, 0,
+                            "Where K and V lie when not on the device: each layer is fetched into a pool of one layer "
+                            "before it runs.");
+}
+
 Result<CacheSpec> parse_cache_spec(std::string_view text) {
     CacheSpec spec;
     const auto colon = text.find(':');

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <utility>
 
@@ -21,6 +22,16 @@ void widen(const std::byte* from, ElementType type, std::span<float> out) {
         std::memcpy(&half, from + i * 2, 2);
         out[i] = type == ElementType::F16 ? f16_to_f32(half) : bf16_to_f32(half);
     }
+}
+
+std::int64_t rows_in(std::span<const SlotMove> moves) {
+    std::int64_t rows = 0;
+    for (const SlotMove& move : moves) rows += move.count;
+    return rows;
+}
+
+double micros_since(std::chrono::steady_clock::time_point start) {
+    return std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count();
 }
 
 }  // namespace
@@ -46,10 +57,13 @@ KvStorage::KvStorage(std::shared_ptr<Backend> backend, const KvShape& shape)
     : backend_(std::move(backend)), shape_(shape) {}
 
 Result<std::unique_ptr<KvStorage>> KvStorage::create(std::shared_ptr<Backend> backend, const KvShape& shape,
-                                                     bool one_slab, std::int64_t capacity,
-                                                     std::int64_t page_tokens) {
+                                                     bool one_slab, std::int64_t capacity, std::int64_t page_tokens,
+                                                     OffloadPlace place, std::shared_ptr<OffloadPool> pool) {
+    DS_CHECK((place == OffloadPlace::None) == (pool == nullptr));
     std::unique_ptr<KvStorage> storage(new KvStorage(std::move(backend), shape));
     storage->page_tokens_ = page_tokens;
+    storage->place_ = place;
+    storage->pool_ = std::move(pool);
     auto bytes = shape.total_bytes(capacity);
     if (!bytes.ok()) return bytes.error();
     DS_RETURN_IF_ERROR(storage->reserve_fits(*bytes));
@@ -81,12 +95,15 @@ Result<BufferPtr> KvStorage::allocate_block(const Block& block, std::int64_t cap
     auto bytes = shape.total_bytes(capacity);
     if (!bytes.ok()) return bytes.error();
     DS_RETURN_IF_ERROR(reserve_fits(*bytes));
-    auto buffer = backend_->allocate(static_cast<std::size_t>(*bytes), purpose);
+    const bool offloaded = place_ != OffloadPlace::None && purpose == MemoryPurpose::KvCache;
+    auto buffer = offloaded ? allocate_offloaded(place_, static_cast<std::size_t>(*bytes))
+                            : backend_->allocate(static_cast<std::size_t>(*bytes), purpose);
     if (!buffer.ok()) return buffer.error();
 #ifdef DECODESCOPE_DEBUG
     // All bits set is NaN in every floating format: a read of a row that was never written shows.
     const std::vector<std::byte> pattern((*buffer)->bytes(), std::byte{0xFF});
-    DS_RETURN_IF_ERROR(backend_->upload(**buffer, 0, pattern));
+    if (offloaded) std::memcpy((*buffer)->data(), pattern.data(), pattern.size());
+    else DS_RETURN_IF_ERROR(backend_->upload(**buffer, 0, pattern));
 #endif
     return buffer;
 }
@@ -97,6 +114,7 @@ Status KvStorage::exchange(Block& block, std::int64_t capacity, std::span<const 
     next.first_layer = block.first_layer;
     next.layers = block.layers;
     next.capacity = capacity;
+    next.offloaded = place_ != OffloadPlace::None;
     if (capacity > 0) {
         auto buffer = allocate_block(block, capacity, MemoryPurpose::KvCache);
         if (!buffer.ok()) return buffer.error();
@@ -111,54 +129,6 @@ Status KvStorage::exchange(Block& block, std::int64_t capacity, std::span<const 
     return {};
 }
 
-// The staging buffer is never divided.
-std::int64_t KvStorage::page_rows(const Block& block) const {
-    return page_tokens_ == 0 || &block == &staging_ ? block.capacity : page_tokens_;
-}
-
-// Bytes within the buffer.
-std::int64_t KvStorage::row_offset(const Block& block, int layer, KvPart part, std::int64_t head,
-                                   std::int64_t slot) const {
-    const std::int64_t rows = page_rows(block), page = slot / rows;
-    const std::int64_t row = (page * shape_.kv_heads + head) * rows + slot % rows;
-    return part_offset(block, layer, part) + row * shape_.head_dim * element_size(part);
-}
-
-// The same moves in pieces that lie within one page on either side.
-std::vector<SlotMove> KvStorage::within_pages(const Block& from, const Block& to,
-                                              std::span<const SlotMove> moves) const {
-    std::vector<SlotMove> pieces;
-    for (SlotMove move : moves) {
-        while (move.count > 0) {
-            const std::int64_t count = std::min({move.count, page_rows(from) - move.from % page_rows(from),
-                                                 page_rows(to) - move.to % page_rows(to)});
-            pieces.push_back({move.from, move.to, count});
-            move = {move.from + count, move.to + count, move.count - count};
-        }
-    }
-    return pieces;
-}
-
-Status KvStorage::copy_rows(const Block& from, Block& to, std::span<const SlotMove> moves) const {
-    for (const auto& move : moves)
-        DS_CHECK(move.from + move.count <= from.capacity && move.to + move.count <= to.capacity);
-    const auto pieces = within_pages(from, to, moves);
-    for (int layer = to.first_layer; layer < to.first_layer + to.layers; ++layer) {
-        for (const KvPart part : {KvPart::K, KvPart::V}) {
-            const std::int64_t row = shape_.head_dim * element_size(part);
-            for (const auto& move : pieces) {
-                DS_RETURN_IF_ERROR(backend_->copy(
-                    *from.buffer, static_cast<std::size_t>(row_offset(from, layer, part, 0, move.from)),
-                    static_cast<std::size_t>(page_rows(from) * row), *to.buffer,
-                    static_cast<std::size_t>(row_offset(to, layer, part, 0, move.to)),
-                    static_cast<std::size_t>(page_rows(to) * row), static_cast<std::size_t>(move.count * row),
-                    static_cast<std::size_t>(shape_.kv_heads)));
-            }
-        }
-    }
-    return {};
-}
-
 Status KvStorage::copy_within(std::span<const SlotMove> copies) {
     for (auto& block : blocks_) {
         DS_RETURN_IF_ERROR(copy_rows(block, block, copies));
@@ -170,6 +140,7 @@ Status KvStorage::copy_within(std::span<const SlotMove> copies) {
 Status KvStorage::apply(const CachePlan& plan) {
     for (auto& block : blocks_) DS_RETURN_IF_ERROR(exchange(block, plan.capacity_after, plan.moves));
     DS_RETURN_IF_ERROR(stage(plan.staged_rows));
+    DS_RETURN_IF_ERROR(prepare_pool(plan));
     // A page that is written for the first time holds nothing of its last owner.
     for (const std::int32_t page : plan.fresh_pages) poison(page * page_tokens_, page_tokens_);
     return copy_within(plan.copies);
@@ -188,9 +159,12 @@ Status KvStorage::stage(std::int64_t rows) {
 }
 
 Status KvStorage::settle(const CachePlan& plan) {
+    const auto start = std::chrono::steady_clock::now();
     std::vector<SlotMove> moves = plan.settled;
     for (auto& move : moves) move.from -= plan.capacity_after;
     for (auto& block : blocks_) DS_RETURN_IF_ERROR(copy_rows(staging_, block, moves));
+    if (pool_ != nullptr)
+        pool_->add(0, rows_in(moves) * shape_.entry_bytes() * shape_.layers, micros_since(start));
 #ifdef DECODESCOPE_DEBUG
     if (plan.staged_rows > 0) {
         const std::vector<std::byte> pattern(staging_.buffer->bytes(), std::byte{0xFF});
@@ -210,6 +184,8 @@ Status KvStorage::reset(std::int64_t capacity) {
 Result<std::unique_ptr<KvStorage>> KvStorage::clone(std::span<const SlotMove> used) const {
     std::unique_ptr<KvStorage> copy(new KvStorage(backend_, shape_));
     copy->page_tokens_ = page_tokens_;
+    copy->place_ = place_;
+    copy->pool_ = pool_;
     DS_RETURN_IF_ERROR(reserve_fits(live_bytes_));
     for (const auto& block : blocks_) {
         Block own;
@@ -250,7 +226,10 @@ KvView KvStorage::view(int layer, const EntryTable& table, const std::int32_t* s
     for (const KvPart part : {KvPart::K, KvPart::V}) {
         KvSide& side = part == KvPart::K ? view.k : view.v;
         side.type = part == KvPart::K ? shape_.format.k : shape_.format.v;
-        side.data = block.buffer == nullptr ? nullptr : block.buffer->data() + part_offset(block, layer, part);
+        if (pool_ != nullptr && pool_->buffer() != nullptr)
+            side.data = pool_->buffer()->data() + part_offset(pool_block(layer), layer, part);
+        else if (block.buffer != nullptr)
+            side.data = block.buffer->data() + part_offset(block, layer, part);
         side.row_stride = shape_.head_dim;
         side.head_stride = page_rows(block) * shape_.head_dim;
         side.page_stride = table.pages == nullptr ? 0 : side.row_stride << table.log2_page;
@@ -280,7 +259,7 @@ Status KvStorage::read_rows(int layer, KvPart part, std::int64_t first_slot, std
         std::vector<std::byte> raw(static_cast<std::size_t>(piece.count * row));
         for (int head = 0; head < shape_.kv_heads; ++head) {
             const std::int64_t offset = row_offset(block, layer, part, head, piece.from);
-            DS_RETURN_IF_ERROR(backend_->download(*block.buffer, static_cast<std::size_t>(offset), raw));
+            DS_RETURN_IF_ERROR(read_bytes(block, offset, raw));
             widen(raw.data(), part == KvPart::K ? shape_.format.k : shape_.format.v,
                   out.subspan(static_cast<std::size_t>(head) * floats +
                                   static_cast<std::size_t>(piece.to * shape_.head_dim),
@@ -310,7 +289,7 @@ void KvStorage::poison_rows(Block& block, int layer, KvPart part, const SlotMove
         static_cast<std::size_t>(rows.count * shape_.head_dim * element_size(part)), std::byte{0xFF});
     for (int head = 0; head < shape_.kv_heads; ++head) {
         const std::int64_t offset = row_offset(block, layer, part, head, rows.from);
-        (void)backend_->upload(*block.buffer, static_cast<std::size_t>(offset), pattern);
+        (void)write_bytes(block, offset, pattern);
     }
 }
 #endif
@@ -324,6 +303,7 @@ std::int64_t KvStorage::capacity() const {
 void KvStorage::begin_step() {
     copied_bytes_ = 0;
     peak_bytes_ = live_bytes_;
+    if (pool_ != nullptr) pool_->begin_step();
 }
 
 }  // namespace decodescope

@@ -35,6 +35,8 @@ ParameterDescriptor integer_parameter(std::string name, std::int64_t minimum, st
 ParameterDescriptor choice_parameter(std::string name, std::vector<std::string> choices, std::int64_t default_value,
                                      std::string help);
 ParameterDescriptor slab_parameter();  // one allocation for all layers, off by default
+// Of every strategy that keeps something; the catalogue adds it. Choices are those of OffloadPlace, in order.
+ParameterDescriptor offload_parameter();
 
 using ParameterValues = std::map<std::string, std::int64_t>;
 

@@ -43,7 +43,7 @@ std::vector<SlotMove> used_slots(const CacheStrategy& strategy) {
 }  // namespace
 
 Result<std::vector<std::shared_ptr<KvStorage>>> make_storages(const LoadedModel& model, const KvFormat& format,
-                                                              const LayerGroups& cache) {
+                                                              const LayerGroups& cache, OffloadPlace place) {
     KvShape shape = kv_shape(model.model->config, format);
     std::int64_t bytes = 0;  // of all groups: refused before the first is allocated
     for (int g = 0; g < cache.count(); ++g) {
@@ -52,13 +52,14 @@ Result<std::vector<std::shared_ptr<KvStorage>>> make_storages(const LoadedModel&
         if (!group_bytes.ok()) return group_bytes.error();
         if (__builtin_add_overflow(bytes, *group_bytes, &bytes)) bytes = std::numeric_limits<std::int64_t>::max();
     }
-    DS_RETURN_IF_ERROR(KvStorage::check_fits(*model.backend, bytes));
+    if (place != OffloadPlace::File) DS_RETURN_IF_ERROR(KvStorage::check_fits(*model.backend, bytes));
+    const auto pool = place == OffloadPlace::None ? nullptr : std::make_shared<OffloadPool>(model.backend);
     std::vector<std::shared_ptr<KvStorage>> storages;
     for (int g = 0; g < cache.count(); ++g) {
         shape.layers = cache.layers_of(g);
         const CacheStrategy& strategy = cache.group(g);
         auto storage = KvStorage::create(model.backend, shape, strategy.one_slab(), strategy.capacity(),
-                                         strategy.page_tokens());
+                                         strategy.page_tokens(), place, pool);
         if (!storage.ok()) return storage.error();
         storages.push_back(std::move(*storage));
     }
@@ -72,7 +73,7 @@ Result<std::unique_ptr<DecodeSession>> CachedSession::create(LoadedModelPtr mode
     if (!shared.empty()) {
         session->storages_ = std::move(shared);
     } else {
-        auto storages = make_storages(*session->model_, config.kv, session->cache_);
+        auto storages = make_storages(*session->model_, config.kv, session->cache_, session->offload_place());
         if (!storages.ok()) return storages.error();
         session->storages_ = std::move(*storages);
     }
@@ -105,6 +106,7 @@ Status CachedSession::compute(std::span<const std::int32_t> tokens, std::stop_to
         request.sums_wanted.push_back(cache_.of_layer(layer).wants_weight_sums());
     request.logits_rows = logits_rows(rows);
     request.capture = config_.capture_attention;
+    if (offload_place() != OffloadPlace::None) request.visitor = this;
     DS_RETURN_IF_ERROR(runner_.run(request, stop));
     return read_row_sizes(result);
 }
@@ -190,8 +192,35 @@ KvFacts CachedSession::kv_facts() const {
         facts.copied_bytes += storage.copied_bytes();
         facts.peak_bytes += storage.peak_bytes();
     }
+    add_offload_facts(facts);
     if (const auto pages = cache_.group(0).page_counts()) add_page_facts(*pages, facts);
     return facts;
+}
+
+OffloadPlace offload_of(const CacheSpec& spec) {
+    const auto found = spec.parameters.find("offload");
+    return found == spec.parameters.end() ? OffloadPlace::None : static_cast<OffloadPlace>(found->second);
+}
+
+OffloadPlace CachedSession::offload_place() const { return offload_of(config_.cache); }
+
+Status CachedSession::before_layer(int layer) {
+    return storages_[static_cast<std::size_t>(cache_.group_of(layer))]->fetch_layer(cache_.index_in_group(layer));
+}
+
+Status CachedSession::after_layer(int layer) {
+    return storages_[static_cast<std::size_t>(cache_.group_of(layer))]->return_layer(cache_.index_in_group(layer));
+}
+
+void CachedSession::add_offload_facts(KvFacts& facts) const {
+    facts.offload = offload_place();
+    const OffloadPool* pool = storages_.front()->pool();  // of all groups
+    if (pool == nullptr) return;
+    facts.offload_pool_bytes = pool->bytes();
+    facts.offload_fetched_bytes = pool->traffic().fetched_bytes;
+    facts.offload_returned_bytes = pool->traffic().returned_bytes;
+    facts.offload_micros = pool->traffic().micros;
+    facts.offload_rate = pool->best_bytes_per_second();
 }
 
 // What this sequence has, not what the pool could give.

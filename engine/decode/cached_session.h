@@ -6,7 +6,7 @@
 
 namespace decodescope {
 
-class CachedSession final : public SessionBase {
+class CachedSession final : public SessionBase, private LayerVisitor {
 public:
     static Result<std::unique_ptr<DecodeSession>> create(LoadedModelPtr model, const SessionConfig& config,
                                                          LayerGroups cache,
@@ -31,6 +31,11 @@ private:
         : SessionBase(std::move(model), config, std::move(cache)) {}
     const KvStorage& storage_of(int layer) const { return *storages_[static_cast<std::size_t>(cache_.group_of(layer))]; }
     std::vector<KvView> views() const;
+    // Of an offloaded cache.
+    Status before_layer(int layer) override;
+    Status after_layer(int layer) override;
+    void add_offload_facts(KvFacts& facts) const;
+    OffloadPlace offload_place() const;
     Status read_row_sizes(PassResult& result) const;
     Status read_layer_sizes(int layer, PassResult& result) const;
     void add_page_facts(const PageCounts& pages, KvFacts& facts) const;
@@ -43,6 +48,7 @@ private:
 
 // Room for what the strategies say, one storage for each group; Memory error with both numbers.
 Result<std::vector<std::shared_ptr<KvStorage>>> make_storages(const LoadedModel& model, const KvFormat& format,
-                                                              const LayerGroups& cache);
+                                                              const LayerGroups& cache, OffloadPlace place);
+OffloadPlace offload_of(const CacheSpec& spec);
 
 }  // namespace decodescope

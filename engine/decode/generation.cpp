@@ -25,6 +25,9 @@ void add_pass(StepFacts& step, const PassResult& pass) {
     step.kv.rows_written += before.rows_written;
     step.kv.copied_bytes += before.copied_bytes;
     step.kv.pages_copied += before.pages_copied;
+    step.kv.offload_fetched_bytes += before.offload_fetched_bytes;
+    step.kv.offload_returned_bytes += before.offload_returned_bytes;
+    step.kv.offload_micros += before.offload_micros;
     step.kv.peak_bytes = std::max(step.kv.peak_bytes, before.peak_bytes);
     step.evicted.insert(step.evicted.end(), pass.evicted.begin(), pass.evicted.end());
     step.ops.resize(std::max(step.ops.size(), pass.ops.size()));

@@ -154,6 +154,7 @@ Status PassRunner::run(const PassRequest& request, std::stop_token stop) {
     inputs.logits_rows = logits_rows;
     inputs.attention_out = attention_out;
     inputs.attention_stride = attention_stride_;
+    inputs.visitor = request.visitor;
     StepOutputs outputs;
     outputs.logits = logits_;
     DS_RETURN_IF_ERROR(model_->backend->run(*step_, inputs, outputs, stop));

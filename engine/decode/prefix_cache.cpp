@@ -17,7 +17,7 @@ Result<PrefixCache::Group> PrefixCache::group_for(const LoadedModelPtr& model, c
     const CacheStrategy& strategy = strategies->group(0);
     const std::int64_t page = strategy.page_tokens();
     DS_CHECK(page > 0 && strategies->count() == 1);
-    auto storages = make_storages(*model, format, *strategies);
+    auto storages = make_storages(*model, format, *strategies, offload_of(cache));
     if (!storages.ok()) return storages.error();
     Group group{std::make_shared<PagePool>(strategy.capacity() / page, page, hash_), std::move(storages->front())};
     entries_.push_back({model, cache, format, group});

@@ -35,6 +35,12 @@ constexpr std::array kPatterns = {
     Pattern{"step.grown",
             "The cache grew: {0} were copied into longer buffers; at the peak, old and new took {1} together."},
     Pattern{"step.reserved", "{0} of {1} reserved rows are in use; the reserve holds {2}."},
+    Pattern{"step.offload.host",
+            "K and V lie in host memory: {0} were moved, layer by layer, in {1} ms; at {2} GB/s, the fastest so far, it "
+            "takes {3} ms at least."},
+    Pattern{"step.offload.file",
+            "K and V lie in a file: {0} were moved, layer by layer, in {1} ms; at {2} GB/s, the fastest so far, it takes "
+            "{3} ms at least."},
     Pattern{"step.evicted", "{0} positions left the cache: {1}."},
     Pattern{"step.evicted.one", "Position {1} left the cache."},
     Pattern{"step.dropped", "Layer {0} dropped position {1}: least attended to, {2} in all."},
@@ -162,6 +168,11 @@ void add_cache(std::vector<Sentence>& out, const RunFacts& facts, const StepFact
         out.push_back(make_sentence("step.cache.block", {format_grouped(kv.rows_written)}));
     else
         out.push_back(make_sentence("step.cache", {format_grouped(read), format_grouped(kv.rows_written)}));
+    if (kv.offload != OffloadPlace::None)
+        out.push_back(make_sentence(kv.offload == OffloadPlace::Host ? "step.offload.host" : "step.offload.file",
+                                    {format_bytes(kv.offload_moved_bytes()), milliseconds(kv.offload_micros),
+                                     format_fixed(kv.offload_rate / 1e9, 1),
+                                     milliseconds(kv.offload_bound_micros())}));
     if (kv.copied_bytes > 0)
         out.push_back(make_sentence("step.grown", {format_bytes(kv.copied_bytes), format_bytes(kv.peak_bytes)}));
     if (kv.capacity_tokens > kv.tokens_stored)

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/cache/offload.h"
 #include "engine/text/sampler.h"
 #include "kernels/api/backend.h"
 
@@ -38,6 +39,17 @@ struct KvFacts {
     std::int64_t pages_copied = 0;     // by this step, because they were shared and had to be written
     std::int64_t pages_free = 0;       // in the pool that the sequence takes them from
     std::int64_t pool_bytes = 0;       // all layers, as allocated for the pool
+    // Caches whose rows lie elsewhere than on the device; used and reserved bytes above are then those of that place.
+    OffloadPlace offload = OffloadPlace::None;
+    std::int64_t offload_pool_bytes = 0;      // on the device: room for the layer that runs
+    std::int64_t offload_fetched_bytes = 0;   // by this step, to the device
+    std::int64_t offload_returned_bytes = 0;  // by this step, from the device
+    double offload_micros = 0;                // that these copies took; part of the step's time
+    double offload_rate = 0;                  // bytes per second of the fastest step so far; 0: none
+    std::int64_t offload_moved_bytes() const { return offload_fetched_bytes + offload_returned_bytes; }
+    double offload_bound_micros() const {     // what the moved bytes take at that rate, at the least
+        return offload_rate > 0 ? static_cast<double>(offload_moved_bytes()) * 1e6 / offload_rate : 0;
+    }
 };
 
 struct MemoryFacts {

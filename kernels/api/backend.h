@@ -116,6 +116,16 @@ struct SequenceRows {
     std::span<float* const> weight_sums = {};
 };
 
+// Told when a layer is about to use its cache and when it has: storage that lies elsewhere is fetched, and taken back.
+// Called by one thread at a time while run() is in progress, and not at all once a stop was noticed; may call copy(),
+// upload() and download() of the backend. An error ends the step with it.
+class LayerVisitor {
+public:
+    virtual ~LayerVisitor() = default;
+    virtual Status before_layer(int layer) = 0;  // before its rows are stored
+    virtual Status after_layer(int layer) = 0;   // after its attention
+};
+
 struct StepInputs {
     std::span<const std::int32_t> tokens;            // [rows]
     std::span<const std::int32_t> positions;         // [rows], for RoPE and learned positions
@@ -126,6 +136,7 @@ struct StepInputs {
     // entries that a row does not see, and those from count to attention_stride, are set to 0.
     std::span<float* const> attention_out;
     std::int64_t attention_stride = 0;               // at least the largest entry count
+    LayerVisitor* visitor = nullptr;                 // null: nobody is told
 };
 
 // What row `row` of the step, which belongs to `sequence`, sees in one layer.

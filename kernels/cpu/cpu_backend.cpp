@@ -232,6 +232,7 @@ Status CpuBackend::run(CompiledStep& compiled, const StepInputs& inputs, StepOut
     pool_.run(runner);
     outputs.micros = std::chrono::duration<double, std::micro>(Clock::now() - start).count();
     if (check.stopped()) return make_error(ErrorKind::Cancelled, "The step was cancelled.");
+    if (!runner.visitor_status().ok()) return runner.visitor_status();
     return {};
 }
 

@@ -239,11 +239,15 @@ Status ReferenceBackend::run(CompiledStep& compiled, const StepInputs& inputs, S
     outputs.stage_micros.clear();
     for (const OpDesc& op : step->program_.ops) {
         const auto op_start = Clock::now();
+        if (inputs.visitor != nullptr && op.kind == OpKind::CacheStore)
+            DS_RETURN_IF_ERROR(inputs.visitor->before_layer(op.layer));
         OpRunner runner(*step, inputs, op);
         for (std::int64_t row = 0; row < runner.rows(); ++row) {
             if (stop.stop_requested()) return cancelled();
             runner.run_row(row);
         }
+        if (inputs.visitor != nullptr && op.kind == OpKind::Attention)
+            DS_RETURN_IF_ERROR(inputs.visitor->after_layer(op.layer));
         if (step->profile_) outputs.stage_micros.push_back(micros_since(op_start));
     }
     for (std::size_t row = 0; row < inputs.logits_rows.size(); ++row) {

@@ -24,6 +24,17 @@ constexpr const char* kContext = "engine";
     QT_TRANSLATE_NOOP(
         "engine", "The cache grew: {0} were copied into longer buffers; at the peak, old and new took {1} together."),
     QT_TRANSLATE_NOOP("engine", "{0} of {1} reserved rows are in use; the reserve holds {2}."),
+    QT_TRANSLATE_NOOP(
+        "engine",
+        "K and V lie in host memory: {0} were moved, layer by layer, in {1} ms; at {2} GB/s, the fastest so far, it "
+        "takes {3} ms at least."),
+    QT_TRANSLATE_NOOP(
+        "engine",
+        "K and V lie in a file: {0} were moved, layer by layer, in {1} ms; at {2} GB/s, the fastest so far, it takes "
+        "{3} ms at least."),
+    QT_TRANSLATE_NOOP("engine",
+                      "Where K and V lie when not on the device: each layer is fetched into a pool of one layer before "
+                      "it runs."),
     QT_TRANSLATE_NOOP("engine", "{0} positions left the cache: {1}."),
     QT_TRANSLATE_NOOP("engine", "Position {1} left the cache."),
     QT_TRANSLATE_NOOP("engine", "Layer {0} dropped position {1}: least attended to, {2} in all."),

@@ -69,9 +69,10 @@ TEST(CacheSpec, RefusesByName) {
     for (const char* page : {"0", "3", "15", "512", "-1", ""})
         expect_refused(std::string("paged:page=") + page, std::string("\"") + page + "\"", "one of 1, 2, 4, 8, 16");
     expect_refused("Growing", "\"Growing\"", "growing");
-    expect_refused("growing:capacity=3", "\"capacity\"", "It has none.");
-    expect_refused("growing:", "\"\"", "It has none.");
-    expect_refused("preallocated:size=3", "\"size\"", "capacity and slab");
+    expect_refused("growing:capacity=3", "\"capacity\"", "It has offload.");
+    expect_refused("recompute:offload=host", "\"offload\"", "It has none.");
+    expect_refused("growing:", "\"\"", "It has offload.");
+    expect_refused("preallocated:size=3", "\"size\"", "capacity, slab and offload");
     expect_refused("preallocated:capacity", "capacity", "a whole number from 0 to 16777216");
     expect_refused("preallocated:capacity=", "\"\"", "a whole number from 0 to 16777216");
     expect_refused("preallocated:capacity=-1", "\"-1\"", "a whole number from 0 to 16777216");
@@ -80,8 +81,8 @@ TEST(CacheSpec, RefusesByName) {
     expect_refused("preallocated:capacity=99999999999999999999", "99999999999999999999", "16777216");
     expect_refused("preallocated:slab=maybe", "\"maybe\"", "true or false");
     expect_refused("preallocated:slab=true,slab=true", "slab", "twice");
-    expect_refused("preallocated:slab=true,", "\"\"", "capacity and slab");
-    expect_refused("preallocated:capacity=8,offload=host", "\"offload\"", "capacity and slab");
+    expect_refused("preallocated:slab=true,", "\"\"", "capacity, slab and offload");
+    expect_refused("preallocated:capacity=8,offload=disk", "\"disk\"", "one of none, host and file");
 }
 
 TEST(CacheSpec, ChecksSpecsThatWereNotParsed) {
