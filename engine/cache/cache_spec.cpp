@@ -172,6 +172,8 @@ Result<CacheSpec> complete_cache_spec(const CacheSpec& spec) {
     CacheSpec result = spec;
     for (const auto& parameter : (*strategy)->parameters)
         result.parameters.emplace(parameter.name, parameter.default_value);
+    // What contradicts itself whatever the model is; make_strategy asks again with the model's limits.
+    if ((*strategy)->check) DS_RETURN_IF_ERROR((*strategy)->check(result.parameters, {}));
     return result;
 }
 

@@ -947,6 +947,14 @@
         <source>%1 reserved: room for %2 tokens, all of it in use</source>
         <translation>预留 %1：可容纳 %2 个词元，已全部使用</translation>
     </message>
+    <message>
+        <source>K and V lie in host memory; on the device is room for one layer: %1 [measured]</source>
+        <translation>K 和 V 在主机内存中；设备上只留一层的空间：%1 [实测]</translation>
+    </message>
+    <message>
+        <source>K and V lie in a file; on the device is room for one layer: %1 [measured]</source>
+        <translation>K 和 V 在文件中；设备上只留一层的空间：%1 [实测]</translation>
+    </message>
 </context>
 <context>
     <name>StageWalk</name>
