@@ -48,22 +48,22 @@ private:
 
     // attention[layer][head][entry] over the entries visible to the row, and the positions they hold.
     void add_attention(const PassResult& pass, std::int64_t row, const ModelConfig& config) {
-        const std::int64_t entries = pass.row_entries[row];
+        const auto pass_row = static_cast<std::int32_t>(row);
         line_ += ",\"attention\":[";
         for (std::int64_t layer = 0; layer < config.layers; ++layer) {
             line_ += layer ? ",[" : "[";
             for (std::int64_t head = 0; head < config.heads; ++head) {
                 if (head) line_ += ',';
                 const float* weights = pass.attention[layer] + (row * config.heads + head) * pass.attention_stride;
-                numbers({weights, static_cast<std::size_t>(entries)});
+                numbers({weights, static_cast<std::size_t>(pass.entry_count(pass_row, layer))});
             }
             line_ += ']';
         }
-        const auto positions = pass.entry_positions(static_cast<std::int32_t>(row));
         line_ += "],\"entry_positions\":[";
         for (std::int64_t layer = 0; layer < config.layers; ++layer) {
             line_ += layer ? ",[" : "[";
-            for (std::int64_t entry = 0; entry < entries; ++entry)
+            const auto positions = pass.entry_positions(pass_row, layer);
+            for (std::int64_t entry = 0; entry < pass.entry_count(pass_row, layer); ++entry)
                 fmt::format_to(std::back_inserter(line_), "{}{}", entry ? "," : "",
                                positions.empty() ? entry : positions[entry]);
             line_ += ']';

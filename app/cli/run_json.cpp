@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <vector>
 
 namespace decodescope {
@@ -27,7 +28,31 @@ Json pages_json(const KvFacts& kv) {
 
 Json evicted_json(const StepFacts& step) {
     Json list = Json::array();
-    for (const EvictedEntry& entry : step.evicted) list.push_back(entry.position);
+    std::set<std::int32_t> named;  // once, where several layers dropped it
+    for (const EvictedEntry& entry : step.evicted)
+        if (named.insert(entry.position).second) list.push_back(entry.position);
+    return list;
+}
+
+Json offload_json(const KvFacts& kv) {
+    return {{"place", offload_name(kv.offload)},
+            {"pool_bytes", kv.offload_pool_bytes},
+            {"fetched_bytes", kv.offload_fetched_bytes},
+            {"returned_bytes", kv.offload_returned_bytes},
+            {"moved_bytes", kv.offload_moved_bytes()},
+            {"micros", kv.offload_micros},
+            {"bytes_per_second", kv.offload_rate},
+            {"bound_micros", kv.offload_bound_micros()}};
+}
+
+// Where layers drop tokens apart: each layer's own, with what decided.
+Json dropped_json(const StepFacts& step) {
+    Json list = Json::array();
+    for (const EvictedEntry& entry : step.evicted) {
+        if (entry.layer == kNone) continue;
+        list.push_back({{"layer", entry.layer}, {"position", entry.position}});
+        if (entry.scored()) list.back()["score"] = entry.score;
+    }
     return list;
 }
 
@@ -69,6 +94,8 @@ Steps steps_json(const RunForJson& run, std::span<const std::int32_t> generated,
                               {"evicted", evicted_json(*step)},
                               {"top", top_json(*step, *run.recording)}});
         if (step->kv.page_tokens > 0) steps.list.back().update(pages_json(step->kv));
+        if (step->kv.offload != OffloadPlace::None) steps.list.back()["offload"] = offload_json(step->kv);
+        if (Json dropped = dropped_json(*step); !dropped.empty()) steps.list.back()["dropped"] = std::move(dropped);
     }
     return steps;
 }

@@ -140,6 +140,12 @@ ParameterDescriptor slab_parameter() {
     return parameter;
 }
 
+ParameterDescriptor offload_parameter() {
+    return choice_parameter("offload", {"none", "host", "file"}, 0,
+                            "Where K and V lie when not on the device: each layer is fetched into a pool of one layer "
+                            "before it runs.");
+}
+
 Result<CacheSpec> parse_cache_spec(std::string_view text) {
     CacheSpec spec;
     const auto colon = text.find(':');
@@ -167,6 +173,8 @@ Result<CacheSpec> complete_cache_spec(const CacheSpec& spec) {
     CacheSpec result = spec;
     for (const auto& parameter : (*strategy)->parameters)
         result.parameters.emplace(parameter.name, parameter.default_value);
+    // What contradicts itself whatever the model is; make_strategy asks again with the model's limits.
+    if ((*strategy)->check) DS_RETURN_IF_ERROR((*strategy)->check(result.parameters, {}));
     return result;
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -45,6 +46,9 @@ struct CachePlan {
     std::vector<RowVisibility> visibility;     // [new rows]
     std::vector<std::int32_t> row_entries;     // [new rows] entries that each row sees
     std::vector<std::int32_t> evicted;         // positions that leave with this step
+    std::vector<double> evicted_scores;        // [evicted] where a score decided, else empty
+    // Of strategies that score, see observe(): what the pass added to the entries, row after row, a run for each.
+    std::vector<std::int64_t> observed;        // [new rows, entries.count]
     std::int64_t stored_after = 0;             // tokens_stored once committed
     // Storage whose capacity in slots is not exactly capacity_after is exchanged for one that is, and `moves` are
     // copied.
@@ -91,6 +95,13 @@ public:
     virtual bool bounded_by_context() const { return true; }  // false: no row is ever read from further than capacity()
     virtual bool capacity_can_grow() const { return false; }  // storage is exchanged for larger one when it is full
     virtual bool one_slab() const { return false; } // one allocation for all layers instead of one for each
+
+    // Rows that the next plan may have at most: a strategy that decides after every row takes them one by one.
+    virtual std::int64_t most_new_tokens() const { return std::numeric_limits<std::int32_t>::max(); }
+    // Strategies that choose by attention. When sums are wanted, the pass gives them, summed over the query heads of a
+    // layer, and observe() completes the plan with them: what leaves, and what is settled. Changes the plan only.
+    virtual bool wants_weight_sums() const { return false; }
+    virtual void observe(std::span<const float> /*sums, [new rows, entries.count]*/, CachePlan& /*plan*/) const {}
 
     // Strategies with pages. Their sequences share storage: a clone owns the same pages until one of them writes.
     virtual std::optional<PageCounts> page_counts() const { return std::nullopt; }

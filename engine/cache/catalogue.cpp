@@ -8,7 +8,8 @@
     ENTRY(preallocated)               \
     ENTRY(ring)                       \
     ENTRY(sinks)                      \
-    ENTRY(paged)
+    ENTRY(paged)                      \
+    ENTRY(h2o)
 
 namespace decodescope {
 
@@ -16,9 +17,17 @@ namespace decodescope {
 DECODESCOPE_STRATEGIES(DECODESCOPE_DECLARE)
 #undef DECODESCOPE_DECLARE
 
+// Storage options are no strategy's own.
+std::vector<StrategyDescriptor> with_storage_options(std::vector<StrategyDescriptor> strategies) {
+    for (StrategyDescriptor& strategy : strategies)
+        if (strategy.has_cache) strategy.parameters.push_back(offload_parameter());
+    return strategies;
+}
+
 const std::vector<StrategyDescriptor>& strategy_catalogue() {
 #define DECODESCOPE_CALL(name) name##_strategy(),
-    static const std::vector<StrategyDescriptor> catalogue = {DECODESCOPE_STRATEGIES(DECODESCOPE_CALL)};
+    static const std::vector<StrategyDescriptor> catalogue =
+        with_storage_options({DECODESCOPE_STRATEGIES(DECODESCOPE_CALL)});
 #undef DECODESCOPE_CALL
     return catalogue;
 }

@@ -3,19 +3,37 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <utility>
 
 #include "kernels/api/int8_row.h"
 
 namespace decodescope {
+namespace {
+
+std::int64_t rows_in(std::span<const SlotMove> moves) {
+    std::int64_t rows = 0;
+    for (const SlotMove& move : moves) rows += move.count;
+    return rows;
+}
+
+double micros_since(std::chrono::steady_clock::time_point start) {
+    return std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count();
+}
+
+}  // namespace
+
 KvStorage::KvStorage(std::shared_ptr<Backend> backend, const KvShape& shape)
     : backend_(std::move(backend)), shape_(shape) {}
 
 Result<std::unique_ptr<KvStorage>> KvStorage::create(std::shared_ptr<Backend> backend, const KvShape& shape,
-                                                     bool one_slab, std::int64_t capacity,
-                                                     std::int64_t page_tokens) {
+                                                     bool one_slab, std::int64_t capacity, std::int64_t page_tokens,
+                                                     OffloadPlace place, std::shared_ptr<OffloadPool> pool) {
+    DS_CHECK((place == OffloadPlace::None) == (pool == nullptr));
     std::unique_ptr<KvStorage> storage(new KvStorage(std::move(backend), shape));
     storage->page_tokens_ = page_tokens;
+    storage->place_ = place;
+    storage->pool_ = std::move(pool);
     auto bytes = shape.total_bytes(capacity, page_tokens > 0);
     if (!bytes.ok()) return bytes.error();
     DS_RETURN_IF_ERROR(storage->reserve_fits(*bytes));
@@ -31,13 +49,13 @@ Result<std::unique_ptr<KvStorage>> KvStorage::create(std::shared_ptr<Backend> ba
     return storage;
 }
 
-Status KvStorage::reserve_fits(std::int64_t bytes) const {
-    const std::int64_t limit = backend_->info().memory_bytes;
-    const std::int64_t taken = backend_->memory().total_bytes();
+Status KvStorage::check_fits(const Backend& backend, std::int64_t bytes) {
+    const std::int64_t limit = backend.info().memory_bytes;
+    const std::int64_t taken = backend.memory().total_bytes();
     if (limit <= 0 || bytes <= limit - taken) return {};
     return make_error(ErrorKind::Memory,
                       fmt::format("The KV cache needs {} bytes and {} of {} bytes are free on {}.", bytes,
-                                  std::max<std::int64_t>(limit - taken, 0), limit, backend_->info().title),
+                                  std::max<std::int64_t>(limit - taken, 0), limit, backend.info().title),
                       "Choose a smaller capacity, a shorter context or f16 for the cache.");
 }
 
@@ -47,7 +65,9 @@ Result<BufferPtr> KvStorage::allocate_block(const Block& block, std::int64_t cap
     auto bytes = shape.total_bytes(capacity, page_tokens_ > 0);
     if (!bytes.ok()) return bytes.error();
     DS_RETURN_IF_ERROR(reserve_fits(*bytes));
-    auto buffer = backend_->allocate(static_cast<std::size_t>(*bytes), purpose);
+    const bool offloaded = place_ != OffloadPlace::None && purpose == MemoryPurpose::KvCache;
+    auto buffer = offloaded ? allocate_offloaded(place_, static_cast<std::size_t>(*bytes))
+                            : backend_->allocate(static_cast<std::size_t>(*bytes), purpose);
     if (!buffer.ok()) return buffer.error();
     return buffer;
 }
@@ -58,6 +78,7 @@ Status KvStorage::exchange(Block& block, std::int64_t capacity, std::span<const 
     next.first_layer = block.first_layer;
     next.layers = block.layers;
     next.capacity = capacity;
+    next.offloaded = place_ != OffloadPlace::None;
     if (capacity > 0) {
         auto buffer = allocate_block(block, capacity, MemoryPurpose::KvCache);
         if (!buffer.ok()) return buffer.error();
@@ -73,84 +94,6 @@ Status KvStorage::exchange(Block& block, std::int64_t capacity, std::span<const 
     return {};
 }
 
-// The staging buffer is never divided.
-std::int64_t KvStorage::part_rows(const Block& block, KvPart part) const {
-    return shape_.part_rows(part, block.capacity, page_tokens_ > 0);
-}
-
-std::int64_t KvStorage::page_rows(const Block& block, KvPart part) const {
-    return page_tokens_ == 0 || &block == &staging_ ? part_rows(block, part) : page_tokens_;
-}
-
-// Bytes within the buffer. With shared scales `slot` is the first of a group.
-std::int64_t KvStorage::row_offset(const Block& block, int layer, KvPart part, std::int64_t head,
-                                   std::int64_t slot) const {
-    const std::int64_t rows = page_rows(block, part), page = slot / rows;
-    return part_offset(block, layer, part) + (page * shape_.kv_heads + head) * shape_.head_bytes(part, rows) +
-           shape_.head_bytes(part, slot % rows);
-}
-
-// What of the moves concerns a part: rows that are not in its buffers are in the residual, and rows that share scales
-// move together.
-std::vector<SlotMove> KvStorage::part_moves(const Block& from, const Block& to, KvPart part,
-                                            std::span<const SlotMove> moves) const {
-    std::vector<SlotMove> clipped;
-    for (SlotMove move : moves) {
-        DS_CHECK(move.from + move.count <= from.capacity && move.to + move.count <= to.capacity);
-        move.count = std::min({move.count, part_rows(from, part) - move.from, part_rows(to, part) - move.to});
-        if (shape_.shares_scales(part)) {
-            const std::int64_t group = shape_.format.group;
-            DS_CHECK(move.from % group == 0 && move.to % group == 0);
-            move.count = (move.count + group - 1) / group * group;
-        }
-        if (move.count > 0) clipped.push_back(move);
-    }
-    return clipped;
-}
-
-std::int64_t KvStorage::moved_bytes(const Block& from, const Block& to, std::span<const SlotMove> moves) const {
-    std::int64_t bytes = 0;
-    for (const KvPart part : {KvPart::K, KvPart::V}) {
-        for (const auto& move : part_moves(from, to, part, moves))
-            bytes += to.layers * shape_.kv_heads * shape_.head_bytes(part, move.count);
-    }
-    return bytes;
-}
-
-// The same moves in pieces that lie within one page on either side.
-std::vector<SlotMove> KvStorage::within_pages(const Block& from, const Block& to, KvPart part,
-                                              std::span<const SlotMove> moves) const {
-    std::vector<SlotMove> pieces;
-    for (SlotMove move : moves) {
-        while (move.count > 0) {
-            const std::int64_t from_rows = page_rows(from, part), to_rows = page_rows(to, part);
-            const std::int64_t count =
-                std::min({move.count, from_rows - move.from % from_rows, to_rows - move.to % to_rows});
-            pieces.push_back({move.from, move.to, count});
-            move = {move.from + count, move.to + count, move.count - count};
-        }
-    }
-    return pieces;
-}
-
-Status KvStorage::copy_rows(const Block& from, Block& to, std::span<const SlotMove> moves) const {
-    for (const KvPart part : {KvPart::K, KvPart::V}) {
-        const auto pieces = within_pages(from, to, part, part_moves(from, to, part, moves));
-        for (int layer = to.first_layer; layer < to.first_layer + to.layers; ++layer) {
-            for (const auto& move : pieces) {
-                DS_RETURN_IF_ERROR(backend_->copy(
-                    *from.buffer, static_cast<std::size_t>(row_offset(from, layer, part, 0, move.from)),
-                    static_cast<std::size_t>(shape_.head_bytes(part, page_rows(from, part))), *to.buffer,
-                    static_cast<std::size_t>(row_offset(to, layer, part, 0, move.to)),
-                    static_cast<std::size_t>(shape_.head_bytes(part, page_rows(to, part))),
-                    static_cast<std::size_t>(shape_.head_bytes(part, move.count)),
-                    static_cast<std::size_t>(shape_.kv_heads)));
-            }
-        }
-    }
-    return {};
-}
-
 Status KvStorage::copy_within(std::span<const SlotMove> copies) {
     for (auto& block : blocks_) {
         DS_RETURN_IF_ERROR(copy_rows(block, block, copies));
@@ -162,6 +105,7 @@ Status KvStorage::copy_within(std::span<const SlotMove> copies) {
 Status KvStorage::apply(const CachePlan& plan) {
     for (auto& block : blocks_) DS_RETURN_IF_ERROR(exchange(block, plan.capacity_after, plan.moves));
     DS_RETURN_IF_ERROR(stage(plan.staged_rows));
+    DS_RETURN_IF_ERROR(prepare_pool(plan));
     // A page that is written for the first time holds nothing of its last owner.
     for (const std::int32_t page : plan.fresh_pages) poison(page * page_tokens_, page_tokens_);
     return copy_within(plan.copies);
@@ -181,9 +125,12 @@ Status KvStorage::stage(std::int64_t rows) {
 }
 
 Status KvStorage::settle(const CachePlan& plan) {
+    const auto start = std::chrono::steady_clock::now();
     std::vector<SlotMove> moves = plan.settled;
     for (auto& move : moves) move.from -= plan.capacity_after;
     for (auto& block : blocks_) DS_RETURN_IF_ERROR(copy_rows(staging_, block, moves));
+    if (pool_ != nullptr)
+        pool_->add(0, rows_in(moves) * shape_.entry_bytes() * shape_.layers, micros_since(start));
     if (plan.staged_rows > 0) poison_block(staging_);
     return {};
 }
@@ -198,6 +145,8 @@ Status KvStorage::reset(std::int64_t capacity) {
 Result<std::unique_ptr<KvStorage>> KvStorage::clone(std::span<const SlotMove> used) const {
     std::unique_ptr<KvStorage> copy(new KvStorage(backend_, shape_));
     copy->page_tokens_ = page_tokens_;
+    copy->place_ = place_;
+    copy->pool_ = pool_;
     DS_RETURN_IF_ERROR(reserve_fits(live_bytes_));
     for (const auto& block : blocks_) {
         Block own;
@@ -246,7 +195,10 @@ KvView KvStorage::view(int layer, const EntryTable& table, const std::int32_t* s
     for (const KvPart part : {KvPart::K, KvPart::V}) {
         KvSide& side = part == KvPart::K ? view.k : view.v;
         side.type = shape_.format.type(part);
-        side.data = block.buffer == nullptr ? nullptr : block.buffer->data() + part_offset(block, layer, part);
+        if (pool_ != nullptr && pool_->buffer() != nullptr)
+            side.data = pool_->buffer()->data() + part_offset(pool_block(layer), layer, part);
+        else if (block.buffer != nullptr)
+            side.data = block.buffer->data() + part_offset(block, layer, part);
         const auto element = static_cast<std::int64_t>(element_bytes(side.type));
         side.row_stride = shape_.shares_scales(part) ? int8_code_bytes(shape_.head_dim)
                                                      : shape_.head_bytes(part, 1) / element;
@@ -277,6 +229,7 @@ std::int64_t KvStorage::capacity() const {
 void KvStorage::begin_step() {
     copied_bytes_ = 0;
     peak_bytes_ = live_bytes_;
+    if (pool_ != nullptr) pool_->begin_step();
 }
 
 }  // namespace decodescope

@@ -9,6 +9,7 @@
 
 #include "engine/cache/cache_strategy.h"
 #include "engine/cache/kv_format.h"
+#include "engine/cache/offload.h"
 #include "kernels/api/backend.h"
 #include "kernels/api/kv_view.h"
 #include "kernels/api/status.h"
@@ -20,9 +21,14 @@ public:
     // One allocation of purpose KvCache per layer, or one for all layers. Memory error with both numbers, before
     // anything is allocated, when the backend's memory cannot hold it.
     // `page_tokens`: rows of one page, of which `capacity` is a multiple; 0: not divided.
+    // `place`, `pool`: where the rows lie when not on the device, and what the views then point into; see fetch_layer.
     static Result<std::unique_ptr<KvStorage>> create(std::shared_ptr<Backend> backend, const KvShape& shape,
-                                                     bool one_slab, std::int64_t capacity,
-                                                     std::int64_t page_tokens = 0);
+                                                     bool one_slab, std::int64_t capacity, std::int64_t page_tokens = 0,
+                                                     OffloadPlace place = OffloadPlace::None,
+                                                     std::shared_ptr<OffloadPool> pool = nullptr);
+
+    // Memory error with both numbers when `bytes` more do not fit into the backend's memory.
+    static Status check_fits(const Backend& backend, std::int64_t bytes);
 
     // Makes the room that the plan asks for: per block (a layer, or the slab) new memory, copy, free old; the staging
     // buffer, which counts as activations; and the copies within the storage. After an error every stored row is still
@@ -34,6 +40,10 @@ public:
     Status reset(std::int64_t capacity);
     // An independent copy of the rows in `used`.
     Result<std::unique_ptr<KvStorage>> clone(std::span<const SlotMove> used) const;
+    // Offloaded rows: brings those that the applied plan reads into the pool, and takes its new ones back. Between the
+    // two the layer's view can be used, and no other's. Nothing to do when the rows lie on the device.
+    Status fetch_layer(int layer);
+    Status return_layer(int layer);
     // The view of one layer; `table` and `store_entries` must outlive it.
     KvView view(int layer, const EntryTable& table, const std::int32_t* store_entries) const;
     // Rows in slots first .. first + count - 1, all of the cache or all staged, widened to f32:
@@ -47,6 +57,7 @@ public:
     void poison(std::int64_t first_slot, std::int64_t count);
 
     const KvShape& shape() const { return shape_; }
+    const OffloadPool* pool() const { return pool_.get(); }  // null: the rows lie on the device
     // Of the buffers, without the residual's: what `tokens` tokens take, and what `capacity` tokens reserve.
     std::int64_t used_bytes(std::int64_t tokens) const { return shape_.stored_bytes(tokens); }
     std::int64_t slot_bytes(std::int64_t slots) const;
@@ -65,16 +76,27 @@ private:
         BufferPtr buffer;
         std::int64_t capacity = 0;
         int first_layer = 0, layers = 0;
+        bool offloaded = false;        // host code follows its address, and the backend does not know it
+        Buffer* borrowed = nullptr;    // the pool's
+        Buffer& memory() const { return borrowed != nullptr ? *borrowed : *buffer; }
     };
 
     KvStorage(std::shared_ptr<Backend> backend, const KvShape& shape);
-    Status reserve_fits(std::int64_t bytes) const;
+    Status reserve_fits(std::int64_t bytes) const { return check_fits(*backend_, bytes); }
     Result<BufferPtr> allocate_block(const Block& block, std::int64_t capacity, MemoryPurpose purpose);
     std::int64_t moved_bytes(const Block& from, const Block& to, std::span<const SlotMove> moves) const;
     Status stage(std::int64_t rows);
     Status exchange(Block& block, std::int64_t capacity, std::span<const SlotMove> moves);
     Status copy_rows(const Block& from, Block& to, std::span<const SlotMove> moves) const;
     void poison_block(Block& block);
+    Status copy_layer_rows(const Block& from, const Block& to, int layer, std::span<const SlotMove> moves) const;
+    Status copy_runs(const Block& from, std::int64_t from_offset, std::int64_t from_stride, const Block& to,
+                     std::int64_t to_offset, std::int64_t to_stride, std::int64_t bytes) const;
+    Status read_bytes(const Block& from, std::int64_t offset, std::span<std::byte> to) const;
+    Status write_bytes(const Block& to, std::int64_t offset, std::span<const std::byte> from) const;
+    Block pool_block(int layer) const;
+    Status prepare_pool(const CachePlan& plan);
+    Status move_layer(int layer, const Block& from, const Block& to, std::span<const SlotMove> moves, bool fetch);
 #ifdef DECODESCOPE_DEBUG
     void poison_rows(Block& block, int layer, KvPart part, const SlotMove& rows);
 #endif
@@ -96,6 +118,9 @@ private:
     std::vector<Block> blocks_;
     Block staging_;  // of all layers; its row i is slot capacity() + i
     std::int64_t page_tokens_ = 0;
+    OffloadPlace place_ = OffloadPlace::None;
+    std::shared_ptr<OffloadPool> pool_;
+    std::vector<SlotMove> fetched_, returned_;  // rows of the applied plan, of every layer
     std::int64_t live_bytes_ = 0, peak_bytes_ = 0, copied_bytes_ = 0;
 };
 

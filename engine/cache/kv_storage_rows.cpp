@@ -58,7 +58,7 @@ Status KvStorage::read_rows(int layer, KvPart part, std::int64_t first_slot, std
             }
             std::vector<std::byte> raw(static_cast<std::size_t>(shape_.head_bytes(part, piece.count)));
             const std::int64_t offset = row_offset(block, layer, part, head, piece.from);
-            DS_RETURN_IF_ERROR(backend_->download(*block.buffer, static_cast<std::size_t>(offset), raw));
+            DS_RETURN_IF_ERROR(read_bytes(block, offset, raw));
             for (std::int64_t row = 0; row < piece.count; ++row)
                 widen(raw.data() + shape_.head_bytes(part, row), shape_.format.type(part), width,
                       to.data() + row * width);
@@ -77,7 +77,7 @@ Status KvStorage::read_groups(const Block& block, int layer, std::int64_t head, 
         const std::int64_t slot = piece.from + row;
         if (row == 0 || slot % group == 0) {
             const std::int64_t offset = row_offset(block, layer, KvPart::K, head, slot / group * group);
-            DS_RETURN_IF_ERROR(backend_->download(*block.buffer, static_cast<std::size_t>(offset), raw));
+            DS_RETURN_IF_ERROR(read_bytes(block, offset, raw));
             std::memcpy(channels.data(), raw.data(), static_cast<std::size_t>(int8_channel_bytes(width)));
         }
         const std::byte* codes = raw.data() + int8_channel_bytes(width) + slot % group * int8_code_bytes(width);
@@ -90,8 +90,7 @@ Status KvStorage::read_groups(const Block& block, int layer, std::int64_t head, 
 Status KvStorage::write_head(int layer, KvPart part, std::int64_t head, std::int64_t first_slot,
                              std::span<const std::byte> rows) {
     const Block& block = block_of(layer);
-    return backend_->upload(*block.buffer,
-                            static_cast<std::size_t>(row_offset(block, layer, part, head, first_slot)), rows);
+    return write_bytes(block, row_offset(block, layer, part, head, first_slot), rows);
 }
 
 void KvStorage::poison_block([[maybe_unused]] Block& block) {
@@ -141,7 +140,7 @@ void KvStorage::poison_rows(Block& block, int layer, KvPart part, const SlotMove
     }
     for (int head = 0; head < shape_.kv_heads; ++head) {
         const std::int64_t offset = row_offset(block, layer, part, head, rows.from);
-        (void)backend_->upload(*block.buffer, static_cast<std::size_t>(offset), pattern);
+        (void)write_bytes(block, offset, pattern);
     }
 }
 #endif

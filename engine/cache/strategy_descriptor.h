@@ -35,6 +35,8 @@ ParameterDescriptor integer_parameter(std::string name, std::int64_t minimum, st
 ParameterDescriptor choice_parameter(std::string name, std::vector<std::string> choices, std::int64_t default_value,
                                      std::string help);
 ParameterDescriptor slab_parameter();  // one allocation for all layers, off by default
+// Of every strategy that keeps something; the catalogue adds it. Choices are those of OffloadPlace, in order.
+ParameterDescriptor offload_parameter();
 
 using ParameterValues = std::map<std::string, std::int64_t>;
 
@@ -53,6 +55,7 @@ struct StrategyDescriptor {
     std::vector<ParameterDescriptor> parameters;
     bool has_cache = true;        // false: recompute
     bool lossy = false;           // differs by design from full attention
+    bool per_layer = false;       // every layer has an entry table of its own; else all share one
     // What the ranges of the parameters cannot say: values that contradict each other or do not fit the model. Empty:
     // everything fits. Like create, it gets every parameter (see parse_cache_spec).
     std::function<Status(const ParameterValues& values, const RunLimits& limits)> check;

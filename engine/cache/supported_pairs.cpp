@@ -16,6 +16,11 @@ bool is_rebased(const RunChoice& choice) {
     return positions != choice.cache.parameters.end() && positions->second == 1;
 }
 
+bool is_offloaded(const RunChoice& choice) {
+    const auto place = choice.cache.parameters.find("offload");
+    return place != choice.cache.parameters.end() && place->second != 0;
+}
+
 constexpr std::string_view kWindowReason =
     "A window drops tokens one by one, and int8-kivi keeps groups of tokens behind common scales: a group would have "
     "to stay until its last token leaves.";
@@ -38,6 +43,18 @@ const std::vector<UnsupportedPair>& unsupported_pairs() {
          "Pages found by their tokens hold int8-kivi rows only, and a conversation that begins there would need its "
          "newest tokens in full precision: it would not give what it gives alone.",
          "Choose another format, or do not share prefixes."},
+        {{}, "", true, "", is_offloaded,
+         "Offloaded rows are moved one by one, and int8-kivi keeps groups of tokens behind common scales and its "
+         "newest tokens apart.",
+         "Choose int8, or offload=none."},
+        {{}, "h2o", false, "", [](const RunChoice& choice) { return choice.batched; },
+         "Eviction by score reads the attention of each pass, and the joint pass of a batch does not hand it out by "
+         "sequence.",
+         "Choose another strategy, or run the sequence alone."},
+        {{}, "", false, "", [](const RunChoice& choice) { return choice.batched && is_offloaded(choice); },
+         "Offloaded rows are fetched into a pool with room for one layer of one sequence, and a batch computes a layer "
+         "of all its sequences at once.",
+         "Choose offload=none, or run the sequence alone."},
         {Family::Gpt2, "sinks", false, "", is_rebased,
          "Positions cannot be rebased in a model with learned positions: they are added to a token before its K and V "
          "are computed, so every row that stays would have to be computed again.",

@@ -72,7 +72,7 @@ Status Batch::make_admission() {
     auto strategy = make_strategy(session.cache, limits(session.expected_tokens));
     if (!strategy.ok()) return strategy.error();
     DS_RETURN_IF_ERROR(check_supported({model_->model->config.family, session.cache, session.kv,
-                                        model_->backend->info().id, (*strategy)->page_tokens() > 0}));
+                                        model_->backend->info().id, (*strategy)->page_tokens() > 0, true}));
     // Formats with a residual have no fixed size of a token: that of one in a full context stands for all.
     const std::int64_t typical = session.kv.has_residual() ? model_->model->config.context : 1;
     auto token_bytes = kv_bytes(*model_, session.kv, typical);

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
+#include <limits>
 #include <numeric>
 
 namespace decodescope {
@@ -19,7 +19,15 @@ KvShape kv_shape(const ModelConfig& config, const KvFormat& format) {
             format};
 }
 
-// Consecutive slots as runs.
+std::vector<SlotMove> used_slots(const CacheStrategy& strategy) {
+    const EntryList entries = strategy.entries();
+    std::vector<std::int64_t> slot_list;
+    for (std::int32_t e = 0; e < entries.count; ++e) slot_list.push_back(entries.slot(e));
+    return runs_of(slot_list);
+}
+
+}  // namespace
+
 std::vector<SlotMove> runs_of(std::span<const std::int64_t> slot_list) {
     std::vector<SlotMove> runs;
     for (const std::int64_t slot : slot_list) {
@@ -32,23 +40,6 @@ std::vector<SlotMove> runs_of(std::span<const std::int64_t> slot_list) {
     return runs;
 }
 
-// rows: [rows, width], one head of all rows.
-void add_squares(std::span<const float> rows, std::vector<double>& squares) {
-    const std::size_t width = rows.size() / squares.size();
-    for (std::size_t r = 0; r < squares.size(); ++r) {
-        for (const float x : rows.subspan(r * width, width)) squares[r] += static_cast<double>(x) * x;
-    }
-}
-
-std::vector<SlotMove> used_slots(const CacheStrategy& strategy) {
-    const EntryList entries = strategy.entries();
-    std::vector<std::int64_t> slot_list;
-    for (std::int32_t e = 0; e < entries.count; ++e) slot_list.push_back(entries.slot(e));
-    return runs_of(slot_list);
-}
-
-}  // namespace
-
 Result<std::int64_t> kv_bytes(const LoadedModel& model, const KvFormat& format, std::int64_t tokens) {
     const KvShape shape = kv_shape(model.model->config, format);
     auto bytes = shape.total_bytes(tokens);
@@ -56,25 +47,47 @@ Result<std::int64_t> kv_bytes(const LoadedModel& model, const KvFormat& format, 
     return bytes;
 }
 
-Result<std::shared_ptr<KvStorage>> make_storage(const LoadedModel& model, const KvFormat& format,
-                                                const CacheStrategy& strategy) {
-    auto storage = KvStorage::create(model.backend, kv_shape(model.model->config, format), strategy.one_slab(),
-                                     strategy.capacity(), strategy.page_tokens());
-    if (!storage.ok()) return storage.error();
-    return std::shared_ptr<KvStorage>(std::move(*storage));
+Result<std::vector<std::shared_ptr<KvStorage>>> make_storages(const LoadedModel& model, const KvFormat& format,
+                                                              const LayerGroups& cache, OffloadPlace place) {
+    KvShape shape = kv_shape(model.model->config, format);
+    std::int64_t bytes = 0;  // of all groups: refused before the first is allocated
+    for (int g = 0; g < cache.count(); ++g) {
+        shape.layers = cache.layers_of(g);
+        auto group_bytes = shape.total_bytes(cache.group(g).capacity(), cache.group(g).page_tokens() > 0);
+        if (!group_bytes.ok()) return group_bytes.error();
+        if (__builtin_add_overflow(bytes, *group_bytes, &bytes)) bytes = std::numeric_limits<std::int64_t>::max();
+    }
+    if (place != OffloadPlace::File) DS_RETURN_IF_ERROR(KvStorage::check_fits(*model.backend, bytes));
+    const auto pool = place == OffloadPlace::None ? nullptr : std::make_shared<OffloadPool>(model.backend);
+    std::vector<std::shared_ptr<KvStorage>> storages;
+    for (int g = 0; g < cache.count(); ++g) {
+        shape.layers = cache.layers_of(g);
+        const CacheStrategy& strategy = cache.group(g);
+        auto storage = KvStorage::create(model.backend, shape, strategy.one_slab(), strategy.capacity(),
+                                         strategy.page_tokens(), place, pool);
+        if (!storage.ok()) return storage.error();
+        storages.push_back(std::move(*storage));
+    }
+    return storages;
+}
+
+OffloadPlace offload_of(const CacheSpec& spec) {
+    const auto found = spec.parameters.find("offload");
+    return found == spec.parameters.end() ? OffloadPlace::None : static_cast<OffloadPlace>(found->second);
 }
 
 Result<std::unique_ptr<DecodeSession>> CachedSession::create(LoadedModelPtr model, const SessionConfig& config,
-                                                             std::unique_ptr<CacheStrategy> strategy,
-                                                             std::shared_ptr<KvStorage> shared) {
-    std::unique_ptr<CachedSession> session(new CachedSession(std::move(model), config, std::move(strategy)));
-    if (shared != nullptr) {
-        session->storage_ = std::move(shared);
+                                                             LayerGroups cache,
+                                                             std::vector<std::shared_ptr<KvStorage>> shared) {
+    std::unique_ptr<CachedSession> session(new CachedSession(std::move(model), config, std::move(cache)));
+    if (!shared.empty()) {
+        session->storages_ = std::move(shared);
     } else {
-        auto storage = make_storage(*session->model_, config.kv, *session->strategy_);
-        if (!storage.ok()) return storage.error();
-        session->storage_ = std::move(*storage);
+        auto storages = make_storages(*session->model_, config.kv, session->cache_, session->offload_place());
+        if (!storages.ok()) return storages.error();
+        session->storages_ = std::move(*storages);
     }
+    DS_CHECK(static_cast<int>(session->storages_.size()) == session->cache_.count());
     DS_RETURN_IF_ERROR(session->create_residual());
     DS_RETURN_IF_ERROR(session->prepare_first());
     return std::unique_ptr<DecodeSession>(std::move(session));
@@ -82,7 +95,8 @@ Result<std::unique_ptr<DecodeSession>> CachedSession::create(LoadedModelPtr mode
 
 Status CachedSession::create_residual() {
     if (!config_.kv.has_residual()) return {};
-    auto residual = KvResidual::create(model_->backend, storage_->shape());
+    DS_CHECK(cache_.count() == 1 && offload_place() == OffloadPlace::None);  // see unsupported_pairs()
+    auto residual = KvResidual::create(model_->backend, storages_.front()->shape());
     if (!residual.ok()) return residual.error();
     residual_ = std::move(*residual);
     return {};
@@ -90,12 +104,12 @@ Status CachedSession::create_residual() {
 
 std::int64_t CachedSession::most_pass_rows() const {
     if (residual_ == nullptr) return SessionBase::most_pass_rows();
-    return residual_->pass_tokens(strategy_->tokens_seen());
+    return residual_->pass_tokens(cache_.tokens_seen());
 }
 
 Status CachedSession::check_kept(std::int64_t tokens) const {
     if (residual_ == nullptr) return {};
-    return residual_->check_truncate(tokens, strategy_->tokens_seen());
+    return residual_->check_truncate(tokens, cache_.tokens_seen());
 }
 
 std::int64_t CachedSession::default_pass_rows() const { return std::min(context(), kPrefillRows); }
@@ -103,94 +117,71 @@ std::int64_t CachedSession::default_pass_rows() const { return std::min(context(
 Status CachedSession::make_room(std::span<const std::int32_t>) {
     // Making room belongs to the step: here a growing cache pays for its copies.
     const auto start = std::chrono::steady_clock::now();
-    const Status status = storage_->apply(plan_);
-    copied_bytes_ = storage_->copied_bytes();
-    peak_bytes_ = storage_->peak_bytes();
+    Status status;
+    for (std::size_t g = 0; g < storages_.size() && status.ok(); ++g) status = storages_[g]->apply(plans_[g]);
+    take_storage_facts();
     DS_RETURN_IF_ERROR(status);
-    strategy_->hold(plan_);
+    cache_.hold(plans_);
     runner_.add_micros(std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count());
     return {};
 }
 
-PassRequest CachedSession::request(std::span<const std::int32_t> tokens) {
-    const EntryTable table = plan_.entries.table();
-    const std::int32_t* store_entries = plan_.store_entries.empty() ? nullptr : plan_.store_entries.data();
-    views_.clear();
-    for (int layer = 0; layer < storage_->shape().layers; ++layer) {
-        views_.push_back(storage_->view(layer, table, store_entries));
-        if (residual_ != nullptr) residual_->attach(layer, plan_.first_position, views_.back());
+void CachedSession::take_storage_facts() {
+    copied_bytes_ = peak_bytes_ = 0;
+    for (const auto& storage : storages_) {
+        copied_bytes_ += storage->copied_bytes();
+        peak_bytes_ += storage->peak_bytes();
     }
+}
+
+void CachedSession::lay_views() {
+    views_.clear();
+    layer_visibility_.clear();
+    for (int layer = 0; layer < cache_.layers(); ++layer) {
+        const CachePlan& plan = plan_of(layer);
+        const std::int32_t* store_entries = plan.store_entries.empty() ? nullptr : plan.store_entries.data();
+        views_.push_back(storage_of(layer).view(cache_.index_in_group(layer), plan.entries.table(), store_entries));
+        if (residual_ != nullptr) residual_->attach(layer, plan.first_position, views_.back());
+        if (cache_.count() > 1) layer_visibility_.push_back(plan.visibility.data());
+    }
+}
+
+PassRequest CachedSession::request(std::span<const std::int32_t> tokens) {
+    lay_views();
     const auto rows = static_cast<std::int64_t>(tokens.size());
-    positions_ = consecutive_positions(plan_.first_position, rows);
+    positions_ = consecutive_positions(plans_.front().first_position, rows);
     PassRequest request;
     request.tokens = tokens;
     request.positions = positions_;
-    request.visibility = plan_.visibility;
+    request.visibility = plans_.front().visibility;
     request.views = views_;
+    request.layer_visibility = layer_visibility_;
+    for (int layer = 0; layer < cache_.layers() && cache_.wants_weight_sums(); ++layer)
+        request.sums_wanted.push_back(cache_.of_layer(layer).wants_weight_sums());
     request.logits_rows = logits_rows(rows);
     request.capture = config_.capture_attention;
+    if (offload_place() != OffloadPlace::None) request.visitor = this;
     return request;
 }
 
 void CachedSession::begin_step() {
-    storage_->begin_step();
+    for (const auto& storage : storages_) storage->begin_step();
+    take_storage_facts();
     copied_bytes_ = 0;
-    peak_bytes_ = storage_->peak_bytes();
 }
 
 Status CachedSession::settle() {
-    if (plan_.settled.empty() && residual_ == nullptr) return {};
+    const bool settles =
+        std::any_of(plans_.begin(), plans_.end(), [](const CachePlan& plan) { return !plan.settled.empty(); });
+    if (!settles && residual_ == nullptr) return {};
     const auto start = std::chrono::steady_clock::now();
-    if (!plan_.settled.empty()) DS_RETURN_IF_ERROR(storage_->settle(plan_));
+    for (std::size_t g = 0; g < storages_.size() && settles; ++g)
+        DS_RETURN_IF_ERROR(storages_[g]->settle(plans_[g]));
+    const CachePlan& plan = plans_.front();
     if (residual_ != nullptr)
-        DS_RETURN_IF_ERROR(residual_->quantize(plan_.entries, plan_.first_position,
-                                               plan_.first_position + plan_.new_tokens, *storage_));
+        DS_RETURN_IF_ERROR(residual_->quantize(plan.entries, plan.first_position,
+                                               plan.first_position + plan.new_tokens, *storages_.front()));
     runner_.add_micros(std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count());
-    return {};
-}
-
-Status CachedSession::read_back(PassResult& result) {
-    const KvShape& shape = storage_->shape();
-    const std::size_t layers = static_cast<std::size_t>(shape.layers);
-    const std::size_t width = static_cast<std::size_t>(shape.head_dim);
-    result.k_rms.resize(plan_.store_slots.size() * layers);
-    result.v_rms.resize(plan_.store_slots.size() * layers);
-    std::size_t first_row = 0;
-    for (const auto& run : runs_of(plan_.store_slots)) {
-        const std::size_t count = static_cast<std::size_t>(run.count);
-        std::vector<float> values(static_cast<std::size_t>(shape.kv_heads) * count *
-                                  width);  // [kv_heads, count, head_dim]
-        for (std::size_t layer = 0; layer < layers; ++layer) {
-            for (const KvPart part : {KvPart::K, KvPart::V}) {
-                DS_RETURN_IF_ERROR(read_new_rows(static_cast<int>(layer), part, run,
-                                                 static_cast<std::int64_t>(first_row), values));
-                std::vector<double> squares(count, 0.0);
-                for (std::size_t at = 0; at < values.size(); at += count * width)
-                    add_squares(std::span(values).subspan(at, count * width), squares);
-                auto& out = part == KvPart::K ? result.k_rms : result.v_rms;
-                for (std::size_t r = 0; r < count; ++r) {
-                    out[(first_row + r) * layers + layer] = static_cast<float>(
-                        std::sqrt(squares[r] / static_cast<double>(shape.kv_heads * shape.head_dim)));
-                }
-            }
-        }
-        first_row += count;
-    }
-    return {};
-}
-
-Status CachedSession::read_new_rows(int layer, KvPart part, const SlotMove& run, std::int64_t first_row,
-                                    std::span<float> out) const {
-    const KvShape& shape = storage_->shape();
-    if (!shape.format.is_grouped(part)) return storage_->read_rows(layer, part, run.from, run.count, out);
-    const auto width = static_cast<std::size_t>(shape.head_dim), count = static_cast<std::size_t>(run.count);
-    std::vector<float> row(static_cast<std::size_t>(shape.kv_heads) * width);
-    for (std::size_t r = 0; r < count; ++r) {
-        const std::int64_t entry = plan_.first_position + first_row + static_cast<std::int64_t>(r);
-        DS_RETURN_IF_ERROR(residual_->read_row(layer, part, entry, row));
-        for (std::size_t head = 0; head < static_cast<std::size_t>(shape.kv_heads); ++head)
-            std::copy_n(row.data() + head * width, width, out.data() + (head * count + r) * width);
-    }
     return {};
 }
 
@@ -198,22 +189,31 @@ StepShape CachedSession::step_shape(std::int64_t new_tokens) const {
     StepShape shape;
     shape.rows = new_tokens;
     shape.logits_rows = logits_rows(new_tokens);
-    shape.attended = std::accumulate(plan_.row_entries.begin(), plan_.row_entries.end(), std::int64_t{0});
-    shape.entries = plan_.entries.count;
-    count_kv_bytes(storage_->shape(), plan_.first_position, shape);
+    for (int layer = 0; layer < cache_.layers(); ++layer) {
+        const CachePlan& plan = plan_of(layer);
+        shape.attended = std::accumulate(plan.row_entries.begin(), plan.row_entries.end(), shape.attended);
+        shape.entries += plan.entries.count;
+    }
+    shape.attended /= cache_.layers();  // the mean, where layers differ
+    shape.entries /= cache_.layers();
+    count_kv_bytes(storages_.front()->shape(), plans_.front().first_position, shape);
     return shape;
 }
 
 KvFacts CachedSession::kv_facts() const {
     KvFacts facts;
-    facts.tokens_seen = strategy_->tokens_seen();
-    facts.tokens_stored = strategy_->tokens_stored();
-    facts.capacity_tokens = storage_->capacity();
-    facts.used_bytes = storage_->used_bytes(facts.tokens_stored);
-    facts.reserved_bytes = storage_->reserved_bytes();
+    facts.tokens_seen = cache_.tokens_seen();
+    facts.tokens_stored = cache_.tokens_stored();
+    for (int g = 0; g < cache_.count(); ++g) {
+        const KvStorage& storage = *storages_[static_cast<std::size_t>(g)];
+        facts.capacity_tokens = std::max(facts.capacity_tokens, storage.capacity());
+        facts.used_bytes += storage.used_bytes(cache_.group(g).tokens_stored());
+        facts.reserved_bytes += storage.reserved_bytes();
+    }
     facts.copied_bytes = copied_bytes_;
-    facts.peak_bytes = std::max(peak_bytes_, storage_->reserved_bytes());
-    if (const auto pages = strategy_->page_counts()) add_page_facts(*pages, facts);
+    facts.peak_bytes = std::max(peak_bytes_, facts.reserved_bytes);
+    add_offload_facts(facts);
+    if (const auto pages = cache_.group(0).page_counts()) add_page_facts(*pages, facts);
     if (residual_ != nullptr) {
         facts.reserved_bytes += residual_->bytes();
         facts.peak_bytes += residual_->bytes();
@@ -221,57 +221,90 @@ KvFacts CachedSession::kv_facts() const {
     return facts;
 }
 
+OffloadPlace CachedSession::offload_place() const { return offload_of(config_.cache); }
+
+Status CachedSession::before_layer(int layer) {
+    return storages_[static_cast<std::size_t>(cache_.group_of(layer))]->fetch_layer(cache_.index_in_group(layer));
+}
+
+Status CachedSession::after_layer(int layer) {
+    return storages_[static_cast<std::size_t>(cache_.group_of(layer))]->return_layer(cache_.index_in_group(layer));
+}
+
+void CachedSession::add_offload_facts(KvFacts& facts) const {
+    facts.offload = offload_place();
+    const OffloadPool* pool = storages_.front()->pool();  // of all groups
+    if (pool == nullptr) return;
+    facts.offload_pool_bytes = pool->bytes();
+    facts.offload_fetched_bytes = pool->traffic().fetched_bytes;
+    facts.offload_returned_bytes = pool->traffic().returned_bytes;
+    facts.offload_micros = pool->traffic().micros;
+    facts.offload_rate = pool->best_bytes_per_second();
+}
+
 // What this sequence has, not what the pool could give.
 void CachedSession::add_page_facts(const PageCounts& pages, KvFacts& facts) const {
     facts.pages_used = pages.used;
     facts.pages_shared = pages.shared;
-    facts.pages_copied = static_cast<std::int64_t>(plan_.copies.size());
+    facts.pages_copied = plans_.empty() ? 0 : static_cast<std::int64_t>(plans_.front().copies.size());
     facts.pages_free = pages.free;
     facts.page_tokens = pages.page_tokens;
     facts.pool_bytes = facts.reserved_bytes;
     facts.capacity_tokens = pages.used * pages.page_tokens;
-    facts.reserved_bytes = storage_->slot_bytes(facts.capacity_tokens);
+    facts.reserved_bytes = storages_.front()->slot_bytes(facts.capacity_tokens);
     facts.peak_bytes += facts.reserved_bytes - facts.pool_bytes;  // beyond the pool while it grew
 }
 
 void CachedSession::poison_dead_slots() {
 #ifdef DECODESCOPE_DEBUG
-    for (const auto& dead : strategy_->dead_slots()) storage_->poison(dead.from, dead.count);
+    for (int g = 0; g < cache_.count(); ++g)
+        for (const auto& dead : cache_.group(g).dead_slots())
+            storages_[static_cast<std::size_t>(g)]->poison(dead.from, dead.count);
 #endif
 }
 
 Status CachedSession::reset_storage() {
-    if (residual_ != nullptr) residual_->poison(0, storage_->shape().residual_rows());
-    if (strategy_->page_tokens() == 0) {
-        const Status status = storage_->reset(strategy_->capacity());
-        copied_bytes_ = 0;
-        peak_bytes_ = storage_->peak_bytes();
-        return status;
+    if (residual_ != nullptr) residual_->poison(0, storages_.front()->shape().residual_rows());
+    if (cache_.group(0).page_tokens() > 0) {
+        forget_last_pass();
+        poison_dead_slots();
+        return {};
     }
+    Status status;
+    for (int g = 0; g < cache_.count() && status.ok(); ++g)
+        status = storages_[static_cast<std::size_t>(g)]->reset(cache_.group(g).capacity());
+    take_storage_facts();
+    copied_bytes_ = 0;
+    return status;
+}
+
+// What the facts said of it no longer holds.
+void CachedSession::forget_last_pass() {
     begin_step();
-    plan_.copies.clear();
-    poison_dead_slots();
-    return {};
+    for (CachePlan& plan : plans_) plan.copies.clear();
 }
 
 void CachedSession::rows_given_up(std::int64_t kept, std::int64_t before) {
-    begin_step();
-    plan_.copies.clear();
+    forget_last_pass();
     if (residual_ != nullptr)
-        residual_->poison(std::max(kept, before - storage_->shape().residual_rows()), before);
-    if (strategy_->page_tokens() > 0) return poison_dead_slots();
-    // Contiguous strategies: the slots that are free again are those behind the last kept row.
-    if (strategy_->tokens_stored() == kept) storage_->poison(kept, before - kept);
+        residual_->poison(std::max(kept, before - storages_.front()->shape().residual_rows()), before);
+    if (cache_.group(0).page_tokens() > 0) return poison_dead_slots();
+    // Where nothing has left, the slots that are free again are those behind the last kept row.
+    for (int g = 0; g < cache_.count(); ++g)
+        if (cache_.group(g).tokens_stored() == kept)
+            storages_[static_cast<std::size_t>(g)]->poison(kept, before - kept);
 }
 
 Result<std::unique_ptr<DecodeSession>> CachedSession::fork() const {
-    std::unique_ptr<CachedSession> copy(new CachedSession(model_, config_, strategy_->clone()));
-    if (strategy_->page_tokens() > 0) {
-        copy->storage_ = storage_;
+    std::unique_ptr<CachedSession> copy(new CachedSession(model_, config_, cache_.clone()));
+    if (cache_.group(0).page_tokens() > 0) {
+        copy->storages_ = storages_;
     } else {
-        auto storage = storage_->clone(used_slots(*strategy_));
-        if (!storage.ok()) return storage.error();
-        copy->storage_ = std::move(*storage);
+        for (int g = 0; g < cache_.count(); ++g) {
+            auto storage = storages_[static_cast<std::size_t>(g)]->clone(used_slots(cache_.group(g)));
+            if (!storage.ok()) return storage.error();
+            copy->storages_.push_back(std::move(*storage));
+        }
     }
     if (residual_ != nullptr) {
         auto residual = residual_->clone();
@@ -281,34 +314,6 @@ Result<std::unique_ptr<DecodeSession>> CachedSession::fork() const {
     copy->tokens_ = tokens_;
     DS_RETURN_IF_ERROR(copy->prepare_first());
     return std::unique_ptr<DecodeSession>(std::move(copy));
-}
-
-Result<DecodeSession::CellValues> CachedSession::cell(std::int32_t layer, std::int32_t position) const {
-    const KvShape& shape = storage_->shape();
-    if (layer < 0 || layer >= shape.layers) {
-        return make_error(ErrorKind::Argument,
-                          fmt::format("There is no layer {}; the model has {}.", layer, shape.layers));
-    }
-    const auto slot = strategy_->slot_of(position);
-    if (!slot) {
-        return make_error(ErrorKind::Unsupported,
-                          fmt::format("The row of position {} is not in the cache, which holds {} of {} tokens.",
-                                      position, strategy_->tokens_stored(), strategy_->tokens_seen()));
-    }
-    CellValues values;
-    values.kv_heads = shape.kv_heads;
-    values.head_dim = shape.head_dim;
-    values.k.resize(static_cast<std::size_t>(shape.kv_heads * shape.head_dim));
-    values.v.resize(values.k.size());
-    const bool recent = position >= shape.format.quantized_tokens(strategy_->tokens_seen());
-    for (const KvPart part : {KvPart::K, KvPart::V}) {
-        const bool full = recent && shape.format.is_grouped(part);
-        auto& out = part == KvPart::K ? values.k : values.v;
-        (part == KvPart::K ? values.k_type : values.v_type) = full ? "f32" : part_name(shape.format, part);
-        DS_RETURN_IF_ERROR(full ? residual_->read_row(layer, part, position, out)
-                                : storage_->read_rows(layer, part, *slot, 1, out));
-    }
-    return values;
 }
 
 }  // namespace decodescope

@@ -7,11 +7,11 @@
 
 namespace decodescope {
 
-class CachedSession final : public SessionBase {
+class CachedSession final : public SessionBase, private LayerVisitor {
 public:
     static Result<std::unique_ptr<DecodeSession>> create(LoadedModelPtr model, const SessionConfig& config,
-                                                         std::unique_ptr<CacheStrategy> strategy,
-                                                         std::shared_ptr<KvStorage> shared = nullptr);
+                                                         LayerGroups cache,
+                                                         std::vector<std::shared_ptr<KvStorage>> shared = {});
     Result<std::unique_ptr<DecodeSession>> fork() const override;
     KvFacts kv_facts() const override;
     Result<CellValues> cell(std::int32_t layer, std::int32_t position) const override;
@@ -31,26 +31,43 @@ protected:
     Status reset_storage() override;
 
 private:
-    CachedSession(LoadedModelPtr model, const SessionConfig& config, std::unique_ptr<CacheStrategy> strategy)
-        : SessionBase(std::move(model), config, std::move(strategy)) {}
+    CachedSession(LoadedModelPtr model, const SessionConfig& config, LayerGroups cache)
+        : SessionBase(std::move(model), config, std::move(cache)) {}
+    const KvStorage& storage_of(int layer) const { return *storages_[static_cast<std::size_t>(cache_.group_of(layer))]; }
+    const CachePlan& plan_of(int layer) const { return plans_[static_cast<std::size_t>(cache_.group_of(layer))]; }
     Status create_residual();
-    // The new rows of plan_ in slots `run`, the first of them being `first_row`: [kv_heads, run.count, head_dim]
+    // Of plans_, whose tables they point into.
+    void lay_views();
+    void take_storage_facts();
+    // Of an offloaded cache.
+    Status before_layer(int layer) override;
+    Status after_layer(int layer) override;
+    void add_offload_facts(KvFacts& facts) const;
+    OffloadPlace offload_place() const;
+    Status read_layer_sizes(int layer, PassResult& result) const;
+    // The new rows of the pass in slots `run`, the first of them being `first_row`: [kv_heads, run.count, head_dim]
     Status read_new_rows(int layer, KvPart part, const SlotMove& run, std::int64_t first_row,
                          std::span<float> out) const;
     void add_page_facts(const PageCounts& pages, KvFacts& facts) const;
     void poison_dead_slots();
+    void forget_last_pass();
 
-    std::unique_ptr<KvResidual> residual_;  // null where the format has none
-    std::shared_ptr<KvStorage> storage_;  // with pages it is shared by forks and by conversations with a common prefix
-    std::vector<std::int32_t> positions_;  // of the pass
-    std::vector<KvView> views_;            // [layers]
-    std::int64_t copied_bytes_ = 0, peak_bytes_ = 0;  // of this session's last step; those of the storage are anyone's
+    std::unique_ptr<KvResidual> residual_;  // null where the format has none; then all layers are one group
+    // [groups]; with pages they are shared by forks and by conversations with a common prefix.
+    std::vector<std::shared_ptr<KvStorage>> storages_;
+    std::vector<std::int32_t> positions_;                // of the pass
+    std::vector<KvView> views_;                          // [layers]
+    std::vector<const RowVisibility*> layer_visibility_;  // [layers] where they differ, else empty
+    std::int64_t copied_bytes_ = 0, peak_bytes_ = 0;  // of this session's last step; those of the storages are anyone's
 };
 
 // Bytes of K and V of `tokens` tokens in all layers. Memory error beyond 64 bits.
 Result<std::int64_t> kv_bytes(const LoadedModel& model, const KvFormat& format, std::int64_t tokens);
-// Room for what the strategy says; Memory error with both numbers.
-Result<std::shared_ptr<KvStorage>> make_storage(const LoadedModel& model, const KvFormat& format,
-                                                const CacheStrategy& strategy);
+// Room for what the strategies say, one storage for each group; Memory error with both numbers.
+Result<std::vector<std::shared_ptr<KvStorage>>> make_storages(const LoadedModel& model, const KvFormat& format,
+                                                              const LayerGroups& cache, OffloadPlace place);
+OffloadPlace offload_of(const CacheSpec& spec);
+// Consecutive slots as runs.
+std::vector<SlotMove> runs_of(std::span<const std::int64_t> slot_list);
 
 }  // namespace decodescope

@@ -11,10 +11,19 @@
 
 namespace decodescope {
 
-std::span<const std::int32_t> PassResult::entry_positions(std::int32_t row) const {
-    if (seen_positions.empty()) return {};
-    const auto first = std::accumulate(row_entries.begin(), row_entries.begin() + row, std::size_t{0});
-    return seen_positions.subspan(first, static_cast<std::size_t>(row_entries[static_cast<std::size_t>(row)]));
+std::int32_t PassResult::entry_count(std::int32_t row, std::int64_t layer) const {
+    const auto& counts =
+        layer_entries.empty() ? row_entries : layer_entries[static_cast<std::size_t>(layer)].row_entries;
+    return counts[static_cast<std::size_t>(row)];
+}
+
+std::span<const std::int32_t> PassResult::entry_positions(std::int32_t row, std::int64_t layer) const {
+    const bool differ = !layer_entries.empty();
+    const auto& positions = differ ? layer_entries[static_cast<std::size_t>(layer)].seen_positions : seen_positions;
+    if (positions.empty()) return {};
+    const auto& counts = differ ? layer_entries[static_cast<std::size_t>(layer)].row_entries : row_entries;
+    const auto first = std::accumulate(counts.begin(), counts.begin() + row, std::size_t{0});
+    return positions.subspan(first, static_cast<std::size_t>(entry_count(row, layer)));
 }
 
 Result<LoadedModelPtr> load_model(ModelPtr model, std::shared_ptr<Backend> backend, WeightType type,
@@ -36,9 +45,9 @@ Result<std::unique_ptr<DecodeSession>> create_sharing(LoadedModelPtr model, cons
     auto group = config.prefixes->group_for(model, config.cache, config.kv, limits);
     if (!group.ok()) return group.error();
     limits.pages = group->pages;
-    auto strategy = make_strategy(config.cache, limits);
+    auto strategy = make_layer_groups(config.cache, limits, static_cast<int>(model->model->config.layers));
     if (!strategy.ok()) return strategy.error();
-    return CachedSession::create(std::move(model), config, std::move(*strategy), group->storage);
+    return CachedSession::create(std::move(model), config, std::move(*strategy), {group->storage});
 }
 
 }  // namespace
@@ -57,9 +66,9 @@ Result<std::unique_ptr<DecodeSession>> DecodeSession::create(LoadedModelPtr mode
                           "Choose 1 or more, or 0 for the default.");
     }
     const RunLimits limits{shape.context, config.expected_tokens, shape.family == Family::Gpt2};
-    auto strategy = make_strategy(*spec, limits);
+    auto strategy = make_layer_groups(*spec, limits, static_cast<int>(shape.layers));
     if (!strategy.ok()) return strategy.error();
-    const bool shares = config.prefixes != nullptr && (*strategy)->page_tokens() > 0;
+    const bool shares = config.prefixes != nullptr && strategy->group(0).page_tokens() > 0;
     DS_RETURN_IF_ERROR(check_supported({shape.family, *spec, config.kv, model->backend->info().id, shares}));
     SessionConfig complete = config;
     complete.cache = std::move(*spec);

@@ -56,12 +56,19 @@ struct PassResult {
     std::vector<std::int32_t> row_entries;         // [rows] entries that each row sees
     // Positions of these entries, row after row; captured with attention. Empty: entry e is position e.
     std::span<const std::int32_t> seen_positions;
-    std::span<const std::int32_t> entry_positions(std::int32_t row) const;  // [row_entries[row]] or empty
+    // Where layers keep different tokens: both of the above for every layer, [layers]; else empty.
+    struct LayerEntries {
+        std::vector<std::int32_t> row_entries;
+        std::span<const std::int32_t> seen_positions;
+    };
+    std::vector<LayerEntries> layer_entries;
+    std::int32_t entry_count(std::int32_t row, std::int64_t layer = 0) const;
+    std::span<const std::int32_t> entry_positions(std::int32_t row, std::int64_t layer = 0) const;  // [count] or empty
     std::vector<float> k_rms, v_rms;               // [rows, layers]; NaN without a cache
     double micros = 0;
     std::vector<OpRecord> ops;
     KvFacts kv;
-    std::vector<EvictedEntry> evicted;
+    std::vector<EvictedEntry> evicted;             // each once when all layers dropped it, else once for each layer
     StepShape shape;                               // what flops and bytes were derived from
     std::int64_t flops = 0, bytes = 0;
     bool warm_up = false;
@@ -76,7 +83,8 @@ public:
     // numbers, when they do not fit the context. Cancelled: nothing was fed. NonFinite: named by layer or step, nothing
     // fed.
     virtual Result<PassResult> feed(std::span<const std::int32_t> tokens, std::stop_token stop) = 0;
-    // Of the next pass: a cache that quantizes in groups ends a pass where a group is complete.
+    // Of the next pass; may be fewer than of the one before: a cache that quantizes in groups ends a pass where a group
+    // is complete, and one that evicts by score takes rows one at a time once it is full.
     virtual std::int64_t max_pass_rows() const = 0;
     // Takes over the stored rows of the first of these tokens, as if they had been fed; never the last one, so that
     // there is something to compute. Only before anything was fed; see SessionConfig::prefixes. Returns the number of

@@ -23,6 +23,9 @@ void add_pass(StepFacts& step, const PassResult& pass) {
     step.kv.rows_written += before.rows_written;
     step.kv.copied_bytes += before.copied_bytes;
     step.kv.pages_copied += before.pages_copied;
+    step.kv.offload_fetched_bytes += before.offload_fetched_bytes;
+    step.kv.offload_returned_bytes += before.offload_returned_bytes;
+    step.kv.offload_micros += before.offload_micros;
     step.kv.peak_bytes = std::max(step.kv.peak_bytes, before.peak_bytes);
     step.evicted.insert(step.evicted.end(), pass.evicted.begin(), pass.evicted.end());
     step.ops.resize(std::max(step.ops.size(), pass.ops.size()));
@@ -158,7 +161,11 @@ void Generation::State::record_row(std::int32_t token, const PassResult* pass, s
     for (const float* layer : pass->attention) {
         attention.push_back(layer == nullptr ? nullptr : layer + pass_row * shape.heads * pass->attention_stride);
     }
-    const std::int32_t entries = pass->row_entries[static_cast<std::size_t>(pass_row)];
+    for (std::size_t layer = 0; layer < pass->layer_entries.size(); ++layer) {
+        const auto at = static_cast<std::int64_t>(layer);
+        row.layers.push_back({pass->entry_count(pass_row, at), pass->entry_positions(pass_row, at)});
+    }
+    const std::int32_t entries = pass->entry_count(pass_row);
     recording->append_row(row, std::span(pass->k_rms).subspan(first, layers),
                           std::span(pass->v_rms).subspan(first, layers), attention, entries,
                           pass->entry_positions(pass_row), pass->attention_stride);

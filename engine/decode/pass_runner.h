@@ -19,8 +19,11 @@ struct PassRequest {
     std::span<const std::int32_t> positions;    // [rows]
     std::span<const RowVisibility> visibility;  // [rows]
     std::span<const KvView> views;              // [layers]
+    std::span<const RowVisibility* const> layer_visibility;  // [layers] or empty, see SequenceRows
+    std::vector<bool> sums_wanted;              // [layers] or empty: attention summed over heads, see weight_sums()
+    LayerVisitor* visitor = nullptr;            // see StepInputs
     std::int64_t logits_rows = 1;               // the last ones of the pass; 0 = none
-    bool capture = false;                       // attention of all rows and layers, stride = entries of the first view
+    bool capture = false;                       // attention of all rows and layers, stride = entries of the largest view
 };
 
 class PassRunner {
@@ -31,7 +34,7 @@ public:
     Status prepare(std::int64_t rows, std::int64_t logits_rows, std::int64_t most_rows);
     void begin();
     Status run(const PassRequest& request, std::stop_token stop) { return run(std::span(&request, 1), stop); }
-    // The rows of one request after those of another. Attention is captured only when there is one.
+    // The rows of one request after those of another. Attention, its sums and a visitor only when there is one.
     Status run(std::span<const PassRequest> requests, std::stop_token stop);
     // Takes over what `joint` computed for one of its requests, whose logits rows were the first_logits_row-th and the
     // logits_rows - 1 after it. The logits stay with `joint`.
@@ -40,9 +43,13 @@ public:
     std::span<const float> logits() const { return shown_logits_; }  // [logits_rows, vocabulary]
     std::vector<const float*> attention() const;               // [layers]; empty when the last pass captured none
     std::int64_t attention_stride() const { return attention_stride_; }
-    // Positions of the entries that each row of the last pass sees, row after row; empty when entry e is position e or
-    // nothing was captured.
-    std::span<const std::int32_t> seen_positions() const { return seen_positions_; }
+    // Positions of the entries that each row of the last pass sees in a layer, row after row; empty when entry e is
+    // position e or nothing was captured.
+    std::span<const std::int32_t> seen_positions(int layer) const;
+    // [rows, entries of the layer], of the last pass; empty when not wanted.
+    std::span<const float> weight_sums(int layer) const {
+        return weight_sums_.empty() ? std::span<const float>() : weight_sums_[static_cast<std::size_t>(layer)];
+    }
     double micros() const { return micros_; }
     void add_micros(double micros) { micros_ += micros; }  // work of the step outside the compiled pass
     std::vector<OpRecord> ops() const;
@@ -54,8 +61,10 @@ private:
     struct JointRows;
     Status run_step(const StepInputs& inputs, std::stop_token stop);
     void size_attention(const PassRequest& request);
+    std::vector<float*> size_weight_sums(const PassRequest& request);
     void compact_attention(const PassRequest& request);
-    void keep_entries(std::int64_t row, std::span<const std::int32_t> seen);
+    void compact_layers(const PassRequest& request, std::size_t first_layer, std::size_t end_layer);
+    void keep_entries(std::size_t layer, std::int64_t row, std::span<const std::int32_t> seen);
 
     LoadedModelPtr model_;
     bool profile_ = false;
@@ -68,7 +77,9 @@ private:
     std::span<const float> shown_logits_;        // logits_, or a part of those of another runner
     std::vector<std::vector<float>> attention_;  // [layers][rows * heads * stride]
     std::int64_t attention_stride_ = 0;
-    std::vector<std::int32_t> seen_positions_;
+    std::vector<std::vector<std::int32_t>> seen_positions_;  // of the last pass's distinct entry tables
+    std::vector<int> seen_of_layer_;                         // [layers], into the above; kNone: entry e is position e
+    std::vector<std::vector<float>> weight_sums_;            // [layers][rows * entries]
     std::vector<double> stage_micros_;
     double micros_ = 0;
     bool warm_up_ = false;

@@ -14,19 +14,21 @@ Result<PrefixCache::Group> PrefixCache::group_for(const LoadedModelPtr& model, c
     for (const auto& entry : entries_) {
         if (entry.model.lock() == model && entry.cache == cache && entry.format == format) return entry.group;
     }
-    auto strategy = make_strategy(cache, limits);
-    if (!strategy.ok()) return strategy.error();
-    const std::int64_t page = (*strategy)->page_tokens();
-    DS_CHECK(page > 0);
-    std::int64_t pages = (*strategy)->capacity() / page;
-    if ((*strategy)->capacity_can_grow()) pages = std::max(pages, (tokens + page - 1) / page);
+    const int layers = static_cast<int>(model->model->config.layers);
+    auto strategies = make_layer_groups(cache, limits, layers);
+    if (!strategies.ok()) return strategies.error();
+    const CacheStrategy& strategy = strategies->group(0);
+    const std::int64_t page = strategy.page_tokens();
+    DS_CHECK(page > 0 && strategies->count() == 1);
+    std::int64_t pages = strategy.capacity() / page;
+    if (strategy.capacity_can_grow()) pages = std::max(pages, (tokens + page - 1) / page);
     RunLimits of_group = limits;
     of_group.pages = std::make_shared<PagePool>(pages, page, hash_);
-    strategy = make_strategy(cache, of_group);
-    if (!strategy.ok()) return strategy.error();
-    auto storage = make_storage(*model, format, **strategy);
-    if (!storage.ok()) return storage.error();
-    Group group{of_group.pages, std::move(*storage)};
+    strategies = make_layer_groups(cache, of_group, layers);
+    if (!strategies.ok()) return strategies.error();
+    auto storages = make_storages(*model, format, *strategies, offload_of(cache));
+    if (!storages.ok()) return storages.error();
+    Group group{of_group.pages, std::move(storages->front())};
     entries_.push_back({model, cache, format, group});
     return group;
 }

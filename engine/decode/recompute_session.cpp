@@ -9,8 +9,8 @@
 namespace decodescope {
 
 Result<std::unique_ptr<DecodeSession>> RecomputeSession::create(LoadedModelPtr model, const SessionConfig& config,
-                                                                std::unique_ptr<CacheStrategy> strategy) {
-    std::unique_ptr<RecomputeSession> session(new RecomputeSession(std::move(model), config, std::move(strategy)));
+                                                                LayerGroups cache) {
+    std::unique_ptr<RecomputeSession> session(new RecomputeSession(std::move(model), config, std::move(cache)));
     DS_RETURN_IF_ERROR(session->prepare_first());
     return std::unique_ptr<DecodeSession>(std::move(session));
 }
@@ -93,14 +93,14 @@ Status RecomputeSession::compute(std::span<const std::int32_t> tokens, std::stop
 }
 
 Status RecomputeSession::read_back(PassResult& result) {
-    const std::size_t sizes = static_cast<std::size_t>(plan_.new_tokens * model_->model->config.layers);
+    const std::size_t sizes = static_cast<std::size_t>(plans_.front().new_tokens * model_->model->config.layers);
     result.k_rms.assign(sizes, std::numeric_limits<float>::quiet_NaN());
     result.v_rms = result.k_rms;
     return {};
 }
 
 StepShape RecomputeSession::step_shape(std::int64_t new_tokens) const {
-    const std::int64_t total = plan_.first_position + new_tokens;
+    const std::int64_t total = plans_.front().first_position + new_tokens;
     StepShape shape;
     shape.rows = total;
     shape.logits_rows = logits_rows(new_tokens);
@@ -111,7 +111,7 @@ StepShape RecomputeSession::step_shape(std::int64_t new_tokens) const {
 
 KvFacts RecomputeSession::kv_facts() const {
     KvFacts facts;
-    facts.tokens_seen = strategy_->tokens_seen();
+    facts.tokens_seen = cache_.tokens_seen();
     return facts;
 }
 
@@ -122,7 +122,7 @@ Status RecomputeSession::reset_storage() {
 }
 
 Result<std::unique_ptr<DecodeSession>> RecomputeSession::fork() const {
-    auto copy = create(model_, config_, strategy_->clone());
+    auto copy = create(model_, config_, cache_.clone());
     if (copy.ok()) static_cast<RecomputeSession&>(**copy).tokens_ = tokens_;
     return copy;
 }

@@ -9,7 +9,7 @@ namespace decodescope {
 class RecomputeSession final : public SessionBase {
 public:
     static Result<std::unique_ptr<DecodeSession>> create(LoadedModelPtr model, const SessionConfig& config,
-                                                         std::unique_ptr<CacheStrategy> strategy);
+                                                         LayerGroups cache);
     Result<std::unique_ptr<DecodeSession>> fork() const override;
     KvFacts kv_facts() const override;
     Result<CellValues> cell(std::int32_t layer, std::int32_t position) const override;
@@ -24,8 +24,8 @@ protected:
     Status reset_storage() override;
 
 private:
-    RecomputeSession(LoadedModelPtr model, const SessionConfig& config, std::unique_ptr<CacheStrategy> strategy)
-        : SessionBase(std::move(model), config, std::move(strategy)) {}
+    RecomputeSession(LoadedModelPtr model, const SessionConfig& config, LayerGroups cache)
+        : SessionBase(std::move(model), config, std::move(cache)) {}
     Status prepare_scratch(std::int64_t entries, bool every_layer);
     // Rows first .. first + count - 1 of all_; those before them have been run with scratch of every layer.
     PassRequest rows_request(std::int64_t first, std::int64_t count, std::int64_t logits_rows, bool capture);

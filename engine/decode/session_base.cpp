@@ -34,11 +34,13 @@ std::vector<std::int32_t> consecutive_positions(std::int64_t first, std::int64_t
     return positions;
 }
 
-SessionBase::SessionBase(LoadedModelPtr model, const SessionConfig& config, std::unique_ptr<CacheStrategy> strategy)
-    : model_(std::move(model)), config_(config), strategy_(std::move(strategy)), runner_(model_, config.profile) {}
+SessionBase::SessionBase(LoadedModelPtr model, const SessionConfig& config, LayerGroups cache)
+    : model_(std::move(model)), config_(config), cache_(std::move(cache)), runner_(model_, config.profile) {
+    DS_CHECK(cache_.layers() == model_->model->config.layers);
+}
 
 std::int64_t SessionBase::context() const {
-    if (strategy_->bounded_by_context()) return model_->model->config.context;
+    if (cache_.bounded_by_context()) return model_->model->config.context;
     return std::numeric_limits<std::int32_t>::max();  // what positions can count
 }
 
@@ -52,7 +54,7 @@ std::int64_t SessionBase::max_pass_rows() const {
     }
     if (config_.all_logits)
         rows = std::min(rows, std::max<std::int64_t>(kCaptureBytes / (model_->program.vocabulary * 4), 1));
-    return std::min(rows, most_pass_rows());
+    return std::min({rows, cache_.most_new_tokens(), most_pass_rows()});
 }
 
 Status SessionBase::check_tokens(std::span<const std::int32_t> tokens) const {
@@ -60,9 +62,10 @@ Status SessionBase::check_tokens(std::span<const std::int32_t> tokens) const {
     if (count == 0) return make_error(ErrorKind::Argument, "There is no token to feed.");
     if (count > max_pass_rows()) {
         return make_error(ErrorKind::Argument,
-                          fmt::format("{} tokens are more than the {} rows of one pass.", count, max_pass_rows()));
+                          fmt::format("{} tokens are more than the {} rows that one pass takes now.", count,
+                                      max_pass_rows()));
     }
-    const std::int64_t seen = strategy_->tokens_seen();
+    const std::int64_t seen = cache_.tokens_seen();
     if (seen + count > context()) {
         return make_error(ErrorKind::Capacity,
                           fmt::format("The sequence would have {} tokens and the context of the model is {}.",
@@ -91,10 +94,10 @@ Result<PassResult> SessionBase::feed(std::span<const std::int32_t> tokens, std::
 Status SessionBase::plan_pass(std::span<const std::int32_t> tokens, std::stop_token stop) {
     DS_RETURN_IF_ERROR(check_tokens(tokens));
     if (stop.stop_requested()) return make_error(ErrorKind::Cancelled, "Cancelled before the pass began.");
-    auto plan = strategy_->plan(static_cast<std::int64_t>(tokens.size()));
-    if (!plan.ok()) return plan.error();
-    plan_ = std::move(*plan);
-    strategy_->begin_write(plan_);
+    auto plans = cache_.plan(static_cast<std::int64_t>(tokens.size()));
+    if (!plans.ok()) return plans.error();
+    plans_ = std::move(*plans);
+    cache_.begin_write(plans_);
     runner_.begin();
     begin_step();
     return {};
@@ -110,21 +113,24 @@ Status SessionBase::compute(std::span<const std::int32_t> tokens, std::stop_toke
 
 PassResult SessionBase::new_result() const {
     PassResult result;
-    result.first_position = plan_.first_position;
-    result.rows = static_cast<std::int32_t>(plan_.new_tokens);
+    result.first_position = plans_.front().first_position;
+    result.rows = static_cast<std::int32_t>(plans_.front().new_tokens);
     return result;
 }
 
 // The pass has been computed: its rows are kept, unless a value is not finite.
 Result<PassResult> SessionBase::take_pass(std::span<const std::int32_t> tokens, PassResult result) {
     Status status = check_finite(result);
-    if (status.ok()) status = settle();
+    if (status.ok()) {
+        observe();
+        status = settle();
+    }
     if (!status.ok()) {
         drop_pass();
         return status.error();
     }
-    strategy_->commit(plan_);
-    strategy_->name_tokens(tokens);
+    cache_.commit(plans_);
+    cache_.name_tokens(tokens);
     tokens_.insert(tokens_.end(), tokens.begin(), tokens.end());
     fill_result(static_cast<std::int64_t>(tokens.size()), result);
     return result;
@@ -140,13 +146,40 @@ Status SessionBase::begin_pass(std::span<const std::int32_t> tokens, std::stop_t
 }
 
 Result<PassResult> SessionBase::end_pass(const PassRunner& joint, std::int64_t first_logits_row) {
-    runner_.take(joint, first_logits_row, logits_rows(plan_.new_tokens));
+    runner_.take(joint, first_logits_row, logits_rows(plans_.front().new_tokens));
     PassResult result = new_result();
     if (const Status status = read_back(result); !status.ok()) {
         drop_pass();
         return status.error();
     }
     return take_pass(pass_tokens_, std::move(result));
+}
+
+// Strategies that score learn what the pass attended to, and say what leaves.
+void SessionBase::observe() {
+    if (!cache_.wants_weight_sums()) return;
+    for (int layer = 0; layer < cache_.layers(); ++layer) {
+        const int group = cache_.group_of(layer);
+        if (!cache_.group(group).wants_weight_sums()) continue;
+        cache_.group(group).observe(runner_.weight_sums(layer), plans_[static_cast<std::size_t>(group)]);
+    }
+}
+
+// What all layers dropped is listed once.
+void SessionBase::list_evicted(PassResult& result) const {
+    for (int group = 0; group < cache_.count(); ++group) {
+        const CachePlan& plan = plans_[static_cast<std::size_t>(group)];
+        for (int layer = 0; layer < cache_.layers(); ++layer) {
+            if (cache_.group_of(layer) != group) continue;
+            for (std::size_t i = 0; i < plan.evicted.size(); ++i) {
+                EvictedEntry entry{plan.evicted[i]};
+                if (cache_.count() > 1) entry.layer = layer;
+                if (!plan.evicted_scores.empty()) entry.score = static_cast<float>(plan.evicted_scores[i]);
+                result.evicted.push_back(entry);
+            }
+            if (cache_.count() == 1) return;
+        }
+    }
 }
 
 Status SessionBase::check_finite(const PassResult& result) const {
@@ -181,16 +214,20 @@ void SessionBase::fill_result(std::int64_t rows, PassResult& result) const {
     if (config_.all_logits) result.all_logits = runner_.logits();
     result.attention = runner_.attention();
     result.attention_stride = runner_.attention_stride();
-    result.row_entries = plan_.row_entries;
-    result.seen_positions = runner_.seen_positions();
+    result.row_entries = plans_.front().row_entries;
+    result.seen_positions = runner_.seen_positions(0);
+    for (int layer = 0; layer < cache_.layers() && cache_.count() > 1; ++layer)
+        result.layer_entries.push_back(
+            {plans_[static_cast<std::size_t>(cache_.group_of(layer))].row_entries, runner_.seen_positions(layer)});
     result.micros = runner_.micros();
     result.ops = runner_.ops();
     result.warm_up = runner_.warm_up();
-    for (const std::int32_t position : plan_.evicted) result.evicted.push_back({position});
+    list_evicted(result);
     result.kv = kv_facts();
-    if (!plan_.store_slots.empty()) {
+    if (!plans_.front().store_slots.empty()) {
         result.kv.rows_written = rows;
-        result.kv.rows_read = plan_.row_entries.back();
+        for (const CachePlan& plan : plans_)
+            result.kv.rows_read = std::max<std::int64_t>(result.kv.rows_read, plan.row_entries.back());
     }
     result.shape = step_shape(rows);
     for (const auto& op : model_->program.ops) {
@@ -202,22 +239,22 @@ void SessionBase::fill_result(std::int64_t rows, PassResult& result) const {
 
 std::int64_t SessionBase::take_prefix(std::span<const std::int32_t> tokens) {
     if (!tokens_.empty()) return static_cast<std::int64_t>(tokens_.size());
-    const std::int64_t taken = strategy_->take_prefix(tokens);
+    const std::int64_t taken = cache_.take_prefix(tokens);
     tokens_.assign(tokens.begin(), tokens.begin() + static_cast<std::ptrdiff_t>(taken));
     return taken;
 }
 
 Status SessionBase::truncate(std::int64_t tokens) {
-    const std::int64_t before = strategy_->tokens_seen();
+    const std::int64_t before = cache_.tokens_seen();
     DS_RETURN_IF_ERROR(check_kept(tokens));
-    DS_RETURN_IF_ERROR(strategy_->truncate(tokens));
+    DS_RETURN_IF_ERROR(cache_.truncate(tokens));
     tokens_.resize(static_cast<std::size_t>(tokens));
     rows_given_up(tokens, before);
     return {};
 }
 
 Status SessionBase::reset() {
-    strategy_->reset();
+    cache_.reset();
     tokens_.clear();
     return reset_storage();
 }

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "engine/cache/cache_strategy.h"
+#include "engine/cache/layer_groups.h"
 #include "engine/decode/decode_session.h"
 #include "engine/decode/pass_runner.h"
 
@@ -35,12 +35,12 @@ public:
     PassRequest request_pass() { return request(pass_tokens_); }
     // `first_logits_row`: which of the joint logits rows is the first of this session.
     Result<PassResult> end_pass(const PassRunner& joint, std::int64_t first_logits_row);
-    void drop_pass() { strategy_->release(); }
+    void drop_pass() { cache_.release(); }
 
 protected:
-    SessionBase(LoadedModelPtr model, const SessionConfig& config, std::unique_ptr<CacheStrategy> strategy);
+    SessionBase(LoadedModelPtr model, const SessionConfig& config, LayerGroups cache);
 
-    // Makes room for the pass of plan_ over `tokens`. What it leaves behind after an error is scratch.
+    // Makes room for the pass of plans_ over `tokens`. What it leaves behind after an error is scratch.
     virtual Status make_room(std::span<const std::int32_t> tokens) = 0;
     // What that pass reads, logits_rows and capture included.
     virtual PassRequest request(std::span<const std::int32_t> tokens) = 0;
@@ -55,7 +55,7 @@ protected:
     virtual std::int64_t most_pass_rows() const { return std::numeric_limits<std::int64_t>::max(); }
     // Whether what is stored of the first `tokens` tokens is what it would be with no more than these.
     virtual Status check_kept(std::int64_t) const { return {}; }
-    virtual StepShape step_shape(std::int64_t new_tokens) const = 0;  // of plan_, for FLOPs and bytes
+    virtual StepShape step_shape(std::int64_t new_tokens) const = 0;  // of plans_, for FLOPs and bytes
     virtual bool keeps_rows() const { return false; }  // k_rms and v_rms say what the rows of the pass hold
     virtual void begin_step() {}
     virtual void rows_given_up(std::int64_t kept, std::int64_t before) {}
@@ -65,10 +65,10 @@ protected:
 
     LoadedModelPtr model_;
     SessionConfig config_;
-    std::unique_ptr<CacheStrategy> strategy_;
+    LayerGroups cache_;
     std::vector<std::int32_t> tokens_;
     PassRunner runner_;
-    CachePlan plan_;  // of the last pass; its position table outlives the call
+    std::vector<CachePlan> plans_;  // [groups], of the last pass; their position tables outlive the call
 
 private:
     Status plan_pass(std::span<const std::int32_t> tokens, std::stop_token stop);
@@ -76,6 +76,8 @@ private:
     Result<PassResult> take_pass(std::span<const std::int32_t> tokens, PassResult result);
     Status check_tokens(std::span<const std::int32_t> tokens) const;
     Status check_finite(const PassResult& result) const;
+    void observe();
+    void list_evicted(PassResult& result) const;
     void fill_result(std::int64_t rows, PassResult& result) const;
 
     std::vector<std::int32_t> pass_tokens_;  // of a pass that was begun

@@ -36,8 +36,19 @@ constexpr std::array kPatterns = {
     Pattern{"step.grown",
             "The cache grew: {0} were copied into longer buffers; at the peak, old and new took {1} together."},
     Pattern{"step.reserved", "{0} of {1} reserved rows are in use; the reserve holds {2}."},
+    Pattern{"step.offload.host",
+            "K and V lie in host memory: {0} were moved, layer by layer, in {1} ms; at {2} GB/s, the fastest so far, it "
+            "takes {3} ms at least."},
+    Pattern{"step.offload.file",
+            "K and V lie in a file: {0} were moved, layer by layer, in {1} ms; at {2} GB/s, the fastest so far, it takes "
+            "{3} ms at least."},
     Pattern{"step.evicted", "{0} positions left the cache: {1}."},
     Pattern{"step.evicted.one", "Position {1} left the cache."},
+    Pattern{"step.dropped", "Layer {0} dropped position {1}: least attended to, {2} in all."},
+    Pattern{"step.dropped.more", "In the same way {0} more rows left, of {1} layers in all."},
+    Pattern{"step.dropped.many",
+            "Each layer dropped what it had attended to least, one row after each token beyond its budget: {0} rows of "
+            "{1} layers."},
     Pattern{"step.without", "Without the cache: {0} tokens through every layer, {1} times the products."},
     Pattern{"step.with", "With a cache, one token would have been enough: {0} times fewer products."},
     Pattern{"step.time", "The pass took {0} ms."},
@@ -127,6 +138,26 @@ void add_computed(std::vector<Sentence>& out, const RunFacts& facts, const StepF
     out.push_back(make_sentence(with_one(id, step.row_count), {rows, layers}));
 }
 
+// Layers that drop tokens apart, by score: the first few by name, unless there are rows of many tokens.
+void add_dropped(std::vector<Sentence>& out, const RunFacts& facts, const StepFacts& step) {
+    constexpr std::size_t kNamed = 3;
+    const auto count = static_cast<std::int64_t>(step.evicted.size());
+    const std::string layers = format_grouped(facts.config.layers);
+    if (count > facts.config.layers) {
+        out.push_back(make_sentence("step.dropped.many", {format_grouped(count), layers}));
+        return;
+    }
+    for (std::size_t i = 0; i < std::min(kNamed, step.evicted.size()); ++i) {
+        const EvictedEntry& entry = step.evicted[i];
+        out.push_back(make_sentence("step.dropped",
+                                    {format_grouped(entry.layer), format_grouped(entry.position),
+                                     format_fixed(static_cast<double>(entry.score), 2)}));
+    }
+    if (count > static_cast<std::int64_t>(kNamed))
+        out.push_back(make_sentence("step.dropped.more",
+                                    {format_grouped(count - static_cast<std::int64_t>(kNamed)), layers}));
+}
+
 void add_cache(std::vector<Sentence>& out, const RunFacts& facts, const StepFacts& step) {
     const KvFacts& kv = step.kv;
     if (!keeps_a_cache(facts)) {
@@ -138,13 +169,20 @@ void add_cache(std::vector<Sentence>& out, const RunFacts& facts, const StepFact
         out.push_back(make_sentence("step.cache.block", {format_grouped(kv.rows_written)}));
     else
         out.push_back(make_sentence("step.cache", {format_grouped(read), format_grouped(kv.rows_written)}));
+    if (kv.offload != OffloadPlace::None)
+        out.push_back(make_sentence(kv.offload == OffloadPlace::Host ? "step.offload.host" : "step.offload.file",
+                                    {format_bytes(kv.offload_moved_bytes()), milliseconds(kv.offload_micros),
+                                     format_fixed(kv.offload_rate / 1e9, 1),
+                                     milliseconds(kv.offload_bound_micros())}));
     if (kv.copied_bytes > 0)
         out.push_back(make_sentence("step.grown", {format_bytes(kv.copied_bytes), format_bytes(kv.peak_bytes)}));
     if (kv.capacity_tokens > kv.tokens_stored)
         out.push_back(
             make_sentence("step.reserved", {format_grouped(kv.tokens_stored), format_grouped(kv.capacity_tokens),
                                             format_bytes(kv.reserved_bytes - kv.used_bytes)}));
-    if (!step.evicted.empty())
+    if (!step.evicted.empty() && step.evicted.front().layer != kNone)
+        add_dropped(out, facts, step);
+    else if (!step.evicted.empty())
         out.push_back(
             make_sentence(with_one("step.evicted", static_cast<std::int64_t>(step.evicted.size())),
                      {format_grouped(static_cast<std::int64_t>(step.evicted.size())), positions_text(step.evicted)}));

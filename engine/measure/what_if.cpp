@@ -69,6 +69,11 @@ Result<CacheSlots> cache_slots(const CacheSpec& cache, std::int64_t tokens) {
     slots.capacity_before = slots.capacity = (*strategy)->capacity();
     slots.one_slab = (*strategy)->one_slab();
     slots.paged = (*strategy)->page_tokens() > 0;
+    if ((*strategy)->wants_weight_sums()) {
+        // Takes its rows one by one, with sums that only a pass can give; its room is there from the beginning.
+        slots.stored = std::min(tokens, slots.capacity);
+        return slots;
+    }
     for (const std::int64_t count : {tokens - 1, std::int64_t{1}}) {
         if (count == 0) continue;
         const auto plan = (*strategy)->plan(count);

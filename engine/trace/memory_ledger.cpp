@@ -215,6 +215,13 @@ std::vector<LedgerLine> memory_ledger(const RunFacts& facts, const StepFacts& st
             fmt::format(
                 "Counted only: all pages of {} tokens that were allocated; {} of them are in use here and {} are free.",
                 step.kv.page_tokens, format_grouped(step.kv.pages_used), format_grouped(step.kv.pages_free))));
+    if (step.kv.offload != OffloadPlace::None)
+        lines.push_back(counted_line(
+            "KV offload pool", step.kv.offload_pool_bytes,
+            fmt::format("Counted only: room on the device for the layer that runs; the cache itself lies in {}. Moved "
+                        "in this step: {} bytes.",
+                        step.kv.offload == OffloadPlace::Host ? "host memory" : "a file",
+                        format_grouped(step.kv.offload_moved_bytes()))));
     if (auto peak = peak_line(kv, facts, step)) lines.push_back(std::move(*peak));
     lines.push_back(counted_line(
         "activations", bytes_for(step.memory, MemoryPurpose::Activations),

@@ -1,6 +1,7 @@
 #include "engine/trace/recording_codec.h"
 
 #include <algorithm>
+#include <limits>
 
 namespace decodescope {
 
@@ -16,13 +17,6 @@ void encode_config(ByteWriter& out, const ModelConfig& config) {
     out.f32(config.rope_theta);
     out.boolean(config.tied_head);
     out.u8(static_cast<std::uint8_t>(config.file_type));
-}
-
-template <class Enum>
-Enum decode_enum(ByteReader& in, const char* field, Enum last) {
-    const std::uint8_t value = in.u8(field);
-    if (value > static_cast<std::uint8_t>(last)) in.fail(field, "is not a value that this version knows");
-    return in.ok() ? static_cast<Enum>(value) : last;
 }
 
 ModelConfig decode_config(ByteReader& in) {
@@ -51,10 +45,6 @@ void encode_probabilities(ByteWriter& out, const std::vector<TokenProbability>& 
         out.i32(entry.token);
         out.f32(entry.probability);
     }
-}
-
-std::int32_t highest_token(const RunFacts& facts) {
-    return static_cast<std::int32_t>(std::max<std::int64_t>(facts.config.vocabulary, 1) - 1);
 }
 
 std::vector<TokenProbability> decode_probabilities(ByteReader& in, const RunFacts& facts, const char* field) {
@@ -101,6 +91,23 @@ void decode_pages(ByteReader& in, KvFacts& kv) {
     kv.pool_bytes = in.i64("bytes of the page pool", 0);
 }
 
+void encode_offload(ByteWriter& out, const KvFacts& kv) {
+    out.u8(static_cast<std::uint8_t>(kv.offload));
+    for (std::int64_t value : {kv.offload_pool_bytes, kv.offload_fetched_bytes, kv.offload_returned_bytes})
+        out.i64(value);
+    out.f64(kv.offload_micros);
+    out.f64(kv.offload_rate);
+}
+
+void decode_offload(ByteReader& in, KvFacts& kv) {
+    kv.offload = decode_enum(in, "place of the cache", OffloadPlace::File);
+    kv.offload_pool_bytes = in.i64("bytes of the offload pool", 0);
+    kv.offload_fetched_bytes = in.i64("bytes fetched", 0);
+    kv.offload_returned_bytes = in.i64("bytes returned", 0);
+    kv.offload_micros = in.f64("micros of the copies");
+    kv.offload_rate = in.f64("rate of the copies");
+}
+
 void encode_sampler(ByteWriter& out, const SamplerConfig& sampler) {
     out.f64(sampler.temperature);
     out.i32(sampler.top_k);
@@ -137,37 +144,6 @@ void decode_head_roles(ByteReader& in, RunFacts& facts) {
         role.first = in.f64("first");
         facts.head_roles.push_back(std::move(role));
     }
-}
-
-constexpr std::uint8_t kRowGenerated = 1, kRowSpecial = 2, kRowLeftOut = 4, kRowHasRms = 8, kRowHasAttention = 16;
-
-// Attention of one row: entries, [layers] flags, positions, then [heads, entries] binary16 per captured layer.
-struct DecodedAttention {
-    std::vector<std::vector<std::uint16_t>> layers;
-    std::vector<const std::uint16_t*> pointers;
-    std::vector<std::int32_t> positions;
-};
-
-DecodedAttention decode_attention(ByteReader& in, const ModelConfig& config, std::int32_t entries,
-                                  std::int32_t position) {
-    DecodedAttention result;
-    if (in.boolean("entry positions"))
-        in.i32_array("entry position", result.positions, static_cast<std::uint64_t>(entries), position);
-    if (static_cast<std::uint64_t>(config.layers) > in.left()) in.fail("captured layers", "are cut off");
-    for (std::int64_t layer = 0; layer < config.layers && in.ok(); ++layer) {
-        result.layers.emplace_back();
-        if (in.boolean("captured layer"))
-            in.u16_array("attention weights", result.layers.back(),
-                         static_cast<std::uint64_t>(config.heads) * static_cast<std::uint64_t>(entries));
-        result.pointers.push_back(result.layers.back().empty() ? nullptr : result.layers.back().data());
-    }
-    return result;
-}
-
-std::vector<float> decode_floats(ByteReader& in, const char* field, std::int64_t count) {
-    std::vector<float> values;
-    for (std::int64_t i = 0; i < count && in.ok(); ++i) values.push_back(in.f32(field));
-    return values;
 }
 
 }  // namespace
@@ -227,65 +203,13 @@ RunFacts decode_facts(ByteReader& in) {
     return facts;
 }
 
-void encode_row(ByteWriter& out, const RunRecording& recording, std::int32_t index) {
-    const TokenRow& row = recording.row(index);
-    const ModelConfig& config = recording.facts().config;
-    std::vector<AttentionRow> layers;  // at least one
-    bool captured = false;
-    for (std::int32_t layer = 0; layer < config.layers; ++layer) {
-        layers.push_back(recording.attention(index, layer));
-        captured = captured || layers.back().captured;
-    }
-    const bool has_rms = recording.has_rms(index);
-    out.i32(row.token);
-    out.i32(row.position);
-    out.i32(row.step);
-    out.u8(static_cast<std::uint8_t>(row.phase));
-    out.u8(static_cast<std::uint8_t>((row.generated ? kRowGenerated : 0) | (row.special ? kRowSpecial : 0) |
-                                     (recording.attention_left_out(index) ? kRowLeftOut : 0) |
-                                     (has_rms ? kRowHasRms : 0) | (captured ? kRowHasAttention : 0)));
-    out.text(recording.row_display(index));
-    out.text(recording.row_text(index));
-    for (std::int32_t layer = 0; has_rms && layer < config.layers; ++layer) out.f32(recording.k_rms(index, layer));
-    for (std::int32_t layer = 0; has_rms && layer < config.layers; ++layer) out.f32(recording.v_rms(index, layer));
-    out.i32(layers.front().entries);
-    if (!captured) return;
-    const auto with_positions =
-        std::find_if(layers.begin(), layers.end(), [](const AttentionRow& a) { return !a.positions.empty(); });
-    out.boolean(with_positions != layers.end());
-    if (with_positions != layers.end()) out.i32_array(with_positions->positions);
-    for (const AttentionRow& layer : layers) {
-        out.boolean(layer.captured);
-        if (layer.captured) out.u16_array(layer.weights);
-    }
-}
+constexpr std::uint8_t kStepCaptured = 1, kStepPaged = 2, kStepApart = 4, kStepOffloaded = 8;
 
-void decode_row(ByteReader& in, RunRecording& to, std::int64_t steps) {
-    const RunFacts& facts = to.facts();
-    RunRecording::NewRow row;
-    row.row.token = in.i32("token", 0, highest_token(facts));
-    row.row.position = in.i32("position", 0, kMaxPosition);
-    row.row.step = in.i32("step", 0, static_cast<std::int32_t>(std::max<std::int64_t>(steps, 1) - 1));
-    row.row.phase = decode_enum(in, "phase", Phase::Refeed);
-    const std::uint8_t flags = in.u8("flags");
-    if (flags >= 32) in.fail("flags", "are not ones that this version knows");
-    row.row.generated = (flags & kRowGenerated) != 0;
-    row.row.special = (flags & kRowSpecial) != 0;
-    row.display = in.text("display text");
-    row.text = in.text("text");
-    std::vector<float> k, v;
-    if ((flags & kRowHasRms) != 0) {
-        k = decode_floats(in, "K magnitude", facts.config.layers);
-        v = decode_floats(in, "V magnitude", facts.config.layers);
-    }
-    const std::int32_t entries = in.i32("visible entries", 0, row.row.position + 1);
-    DecodedAttention attention;
-    if ((flags & kRowHasAttention) != 0) attention = decode_attention(in, facts.config, entries, row.row.position);
-    if (!in.ok()) return;
-    to.append_row_f16(row, k, v, attention.pointers, entries, attention.positions, (flags & kRowLeftOut) != 0);
+// Layers that drop tokens apart, and scores that decide.
+bool evicts_apart(const StepFacts& step) {
+    return std::any_of(step.evicted.begin(), step.evicted.end(),
+                       [](const EvictedEntry& entry) { return entry.layer != kNone || entry.scored(); });
 }
-
-constexpr std::uint8_t kStepCaptured = 1, kStepPaged = 2;
 
 void encode_step(ByteWriter& out, const StepFacts& step) {
     out.i32(step.index);
@@ -296,10 +220,13 @@ void encode_step(ByteWriter& out, const StepFacts& step) {
     out.text(step.stop_reason);
     out.f64(step.micros);
     const bool paged = step.kv.page_tokens > 0;
-    out.u8(static_cast<std::uint8_t>((step.captured ? kStepCaptured : 0) | (paged ? kStepPaged : 0)));
+    const bool apart = evicts_apart(step), offloaded = step.kv.offload != OffloadPlace::None;
+    out.u8(static_cast<std::uint8_t>((step.captured ? kStepCaptured : 0) | (paged ? kStepPaged : 0) |
+                                     (apart ? kStepApart : 0) | (offloaded ? kStepOffloaded : 0)));
     out.boolean(step.warm_up);
     encode_kv(out, step.kv);
     if (paged) encode_pages(out, step.kv);
+    if (offloaded) encode_offload(out, step.kv);
     for (std::int64_t bytes : step.memory.bytes) out.i64(bytes);
     out.i64(step.memory.history_bytes);
     out.i64(step.flops);
@@ -312,7 +239,12 @@ void encode_step(ByteWriter& out, const StepFacts& step) {
     encode_probabilities(out, step.top);
     encode_probabilities(out, step.candidates);
     out.count(step.evicted.size());
-    for (const EvictedEntry& entry : step.evicted) out.i32(entry.position);
+    for (const EvictedEntry& entry : step.evicted) {
+        out.i32(entry.position);
+        if (!apart) continue;
+        out.i32(entry.layer);
+        out.f32(entry.score);
+    }
 }
 
 StepFacts decode_step(ByteReader& in, const RunFacts& facts, std::int64_t rows, std::int64_t steps) {
@@ -325,11 +257,12 @@ StepFacts decode_step(ByteReader& in, const RunFacts& facts, std::int64_t rows, 
     step.stop_reason = in.text("stop reason");
     step.micros = in.f64("micros");
     const std::uint8_t flags = in.u8("captured");
-    if (flags > (kStepCaptured | kStepPaged)) in.fail("captured", "is not a value that this version knows");
+    if (flags > (kStepCaptured | kStepPaged | kStepApart | kStepOffloaded)) in.fail("captured", "is not a value that this version knows");
     step.captured = (flags & kStepCaptured) != 0;
     step.warm_up = in.boolean("warm-up");
     step.kv = decode_kv(in);
     if ((flags & kStepPaged) != 0) decode_pages(in, step.kv);
+    if ((flags & kStepOffloaded) != 0) decode_offload(in, step.kv);
     for (std::int64_t& bytes : step.memory.bytes) bytes = in.i64("memory bytes", 0);
     step.memory.history_bytes = in.i64("history bytes", 0);
     step.flops = in.i64("FLOPs", 0);
@@ -341,8 +274,14 @@ StepFacts decode_step(ByteReader& in, const RunFacts& facts, std::int64_t rows, 
     }
     step.top = decode_probabilities(in, facts, "likely tokens");
     step.candidates = decode_probabilities(in, facts, "candidate tokens");
-    step.evicted.resize(in.count("evicted positions", 4));
-    for (EvictedEntry& entry : step.evicted) entry.position = in.i32("evicted position", 0, kMaxPosition);
+    const bool apart = (flags & kStepApart) != 0;
+    step.evicted.resize(in.count("evicted positions", apart ? 12 : 4));
+    for (EvictedEntry& entry : step.evicted) {
+        entry.position = in.i32("evicted position", 0, kMaxPosition);
+        if (!apart) continue;
+        entry.layer = in.i32("layer of an evicted position", kNone, static_cast<std::int32_t>(facts.config.layers) - 1);
+        entry.score = in.f32("score of an evicted position");
+    }
     return step;
 }
 

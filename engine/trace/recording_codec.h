@@ -9,6 +9,7 @@
 // All numbers are little-endian, counts are u64, texts are u32 length and bytes.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
@@ -26,6 +27,18 @@ constexpr std::size_t kRecordingHeaderBytes = 16, kSectionHeaderBytes = 24, kTra
 // Bounds that a recording keeps, so that a file cannot ask for absurd amounts.
 constexpr std::int32_t kMaxPosition = (1 << 20) - 1;
 constexpr std::int64_t kMaxLayers = 1 << 12, kMaxHeads = 1 << 12, kMaxWidth = std::int64_t{1} << 32;
+
+// Fields that rows, steps and facts have in common.
+template <class Enum>
+Enum decode_enum(ByteReader& in, const char* field, Enum last) {
+    const std::uint8_t value = in.u8(field);
+    if (value > static_cast<std::uint8_t>(last)) in.fail(field, "is not a value that this version knows");
+    return in.ok() ? static_cast<Enum>(value) : last;
+}
+
+inline std::int32_t highest_token(const RunFacts& facts) {
+    return static_cast<std::int32_t>(std::max<std::int64_t>(facts.config.vocabulary, 1) - 1);
+}
 
 void encode_facts(ByteWriter& out, const RunFacts& facts);
 RunFacts decode_facts(ByteReader& in);

@@ -1,5 +1,6 @@
 #include "engine/trace/run_recording.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -23,10 +24,12 @@ struct RowRecord {
     const float* rms = nullptr;                       // [2, layers]: K, then V; null when none is recorded
     const std::uint16_t* const* attention = nullptr;  // [layers], each [heads, entries]; null when none is captured
     const std::int32_t* positions = nullptr;          // [entries]; null: entry e is position e
+    const LayerEntries* layers = nullptr;             // [layers], where they differ
 };
 
 struct Eviction {
     std::int32_t step = 0;
+    std::int32_t layer = kNone;     // kNone: all
     std::int32_t previous = kNone;  // the eviction of the same position before this one
 };
 
@@ -81,6 +84,8 @@ struct RunRecording::Storage {
     template <class T, class Copy>
     void take_attention(RowRecord& record, std::span<const T* const> attention, std::span<const std::int32_t> positions,
                         std::int64_t heads, std::int64_t stride, std::int64_t budget, const Copy& copy);
+    // False when memory is short.
+    bool take_entries(RowRecord& record, std::span<const LayerEntries> layers);
 };
 
 const std::int32_t* RunRecording::Storage::keep_positions(std::span<const std::int32_t> wanted) {
@@ -115,28 +120,50 @@ template <class T, class Copy>
 void RunRecording::Storage::take_attention(RowRecord& record, std::span<const T* const> attention,
                                            std::span<const std::int32_t> positions, std::int64_t heads,
                                            std::int64_t stride, std::int64_t budget, const Copy& copy) {
-    std::int64_t captured_layers = 0;
-    for (const T* layer : attention) captured_layers += layer != nullptr ? 1 : 0;
-    if (captured_layers == 0) return;
-    const auto per_layer = static_cast<std::size_t>(heads * record.entries);
-    const std::int64_t needed = captured_layers * static_cast<std::int64_t>(per_layer * sizeof(std::uint16_t)) +
-                                static_cast<std::int64_t>(attention.size() * sizeof(void*));
+    const auto entries_of = [&](std::size_t layer) {
+        return record.layers != nullptr ? record.layers[layer].entries : record.entries;
+    };
+    std::size_t count = 0;  // weights in all
+    bool captured = false;
+    for (std::size_t layer = 0; layer < attention.size(); ++layer) {
+        if (attention[layer] == nullptr) continue;
+        captured = true;
+        count += static_cast<std::size_t>(heads * entries_of(layer));
+    }
+    if (!captured) return;
+    const auto needed = static_cast<std::int64_t>(count * sizeof(std::uint16_t) + attention.size() * sizeof(void*));
     record.left_out = needed > budget - attention_bytes;
     if (record.left_out) return;
     auto** layers = arena.array<std::uint16_t*>(attention.size());
-    auto* weights =
-        layers == nullptr ? nullptr : arena.array<std::uint16_t>(static_cast<std::size_t>(captured_layers) * per_layer);
+    auto* weights = layers == nullptr ? nullptr : arena.array<std::uint16_t>(count);
     record.positions = keep_positions(positions);
     record.left_out = weights == nullptr || (record.positions == nullptr && !positions.empty());  // memory is short
     if (record.left_out) return;
     for (std::size_t layer = 0; layer < attention.size(); ++layer) {
         layers[layer] = attention[layer] == nullptr ? nullptr : weights;
         if (attention[layer] == nullptr) continue;
-        for (std::int64_t head = 0; head < heads; ++head, weights += record.entries)
-            copy(attention[layer] + head * stride, weights, static_cast<std::size_t>(record.entries));
+        const std::int32_t entries = entries_of(layer);
+        for (std::int64_t head = 0; head < heads; ++head, weights += entries)
+            copy(attention[layer] + head * (stride == 0 ? entries : stride), weights,
+                 static_cast<std::size_t>(entries));
     }
     attention_bytes += needed;
     record.attention = layers;
+}
+
+bool RunRecording::Storage::take_entries(RowRecord& record, std::span<const LayerEntries> layers) {
+    if (layers.empty()) return true;
+    auto* kept = arena.array<LayerEntries>(layers.size());
+    if (kept == nullptr) return false;
+    for (std::size_t i = 0; i < layers.size(); ++i) {
+        kept[i] = {layers[i].entries, {}};
+        if (layers[i].positions.empty()) continue;
+        const std::int32_t* positions = keep_positions(layers[i].positions);
+        if (positions == nullptr) return false;
+        kept[i].positions = {positions, static_cast<std::size_t>(layers[i].entries)};
+    }
+    record.layers = kept;
+    return true;
 }
 
 void RunRecording::Storage::name(std::int32_t token, std::string_view display, bool replace) {
@@ -186,6 +213,8 @@ std::int64_t RunRecording::rows_without_attention() const {
 }
 bool RunRecording::attention_left_out(std::int32_t row) const { return storage_->rows[row].left_out; }
 
+bool RunRecording::layers_differ(std::int32_t row) const { return storage_->rows[row].layers != nullptr; }
+
 bool RunRecording::has_rms(std::int32_t row) const { return storage_->rows[row].rms != nullptr; }
 
 float RunRecording::k_rms(std::int32_t row, std::int32_t layer) const {
@@ -211,12 +240,13 @@ AttentionRow RunRecording::attention(std::int32_t row, std::int32_t layer) const
     const RowRecord& record = storage_->rows[row];
     AttentionRow result;
     result.heads = static_cast<std::int32_t>(facts_.config.heads);
-    result.entries = record.entries;
+    result.entries = record.layers != nullptr ? record.layers[layer].entries : record.entries;
     if (record.attention == nullptr || record.attention[layer] == nullptr) return result;
     result.captured = true;
     result.weights = {record.attention[layer],
-                      static_cast<std::size_t>(result.heads) * static_cast<std::size_t>(record.entries)};
-    if (record.positions != nullptr) result.positions = {record.positions, static_cast<std::size_t>(record.entries)};
+                      static_cast<std::size_t>(result.heads) * static_cast<std::size_t>(result.entries)};
+    if (record.layers != nullptr) result.positions = record.layers[layer].positions;
+    else if (record.positions != nullptr) result.positions = {record.positions, static_cast<std::size_t>(record.entries)};
     return result;
 }
 
@@ -236,47 +266,66 @@ std::string RunRecording::token_display(std::int32_t token) const {
     return name == 0 ? fmt::format("#{}", token) : std::string(storage_->names[name - 1].display);
 }
 
-std::optional<std::int32_t> RunRecording::evicted_at(std::int32_t position, std::int32_t up_to_step) const {
+std::optional<std::int32_t> RunRecording::evicted_at(std::int32_t position, std::int32_t up_to_step,
+                                                     std::int32_t layer) const {
     const PositionIndex* at = storage_->positions.find(position);
     if (at == nullptr) return std::nullopt;
     std::int32_t row = at->last_row.load(std::memory_order_acquire);
     while (row != kNone && storage_->rows[row].row.step > up_to_step) row = storage_->rows[row].previous_row;
     const std::int32_t stored_at = row == kNone ? 0 : storage_->rows[row].row.step;
+    std::int64_t layers = 0;  // that dropped it apart
     std::optional<std::int32_t> result;
     for (std::int32_t e = at->last_eviction.load(std::memory_order_acquire); e != kNone;
          e = storage_->evictions[e].previous) {
-        const std::int32_t step = storage_->evictions[e].step;
-        if (step < stored_at) break;
-        if (step <= up_to_step) result = step;
+        const Eviction& eviction = storage_->evictions[e];
+        if (eviction.step < stored_at) break;
+        if (eviction.step > up_to_step) continue;
+        if (eviction.layer == kNone || eviction.layer == layer) result = eviction.step;
+        if (eviction.layer == kNone || layer != kNone) continue;
+        ++layers;
+        result = std::max(result.value_or(0), eviction.step);
     }
-    return result;
+    return layers > 0 && layers < facts_.config.layers ? std::nullopt : result;
+}
+
+void RunRecording::check_row(const NewRow& row, std::size_t attention_layers, std::int32_t entries,
+                             std::span<const std::int32_t> positions) const {
+    const auto layers = static_cast<std::size_t>(facts_.config.layers);
+    DS_CHECK(attention_layers == 0 || attention_layers == layers);
+    DS_CHECK(row.layers.empty() || row.layers.size() == layers);
+    DS_CHECK(entries >= 0 && (positions.empty() || positions.size() >= static_cast<std::size_t>(entries)));
+    for (const LayerEntries& layer : row.layers)
+        DS_CHECK(layer.entries >= 0 &&
+                 (layer.positions.empty() || layer.positions.size() >= static_cast<std::size_t>(layer.entries)));
 }
 
 void RunRecording::append_row(const NewRow& row, std::span<const float> k_rms, std::span<const float> v_rms,
                               std::span<const float* const> attention, std::int32_t entries,
                               std::span<const std::int32_t> positions, std::int64_t stride) {
-    DS_CHECK(attention.empty() || static_cast<std::int64_t>(attention.size()) == facts_.config.layers);
-    DS_CHECK(entries >= 0 && (positions.empty() || positions.size() >= static_cast<std::size_t>(entries)));
+    check_row(row, attention.size(), entries, positions);
     DS_CHECK(stride == 0 || stride >= entries);
     RowRecord record;
     record.entries = entries;
     if (!positions.empty()) positions = positions.first(static_cast<std::size_t>(entries));
-    storage_->take_attention(record, attention, positions, facts_.config.heads, stride == 0 ? entries : stride,
-                             limits_.attention_bytes, pack_f16);
+    if (storage_->take_entries(record, row.layers))
+        storage_->take_attention(record, attention, positions, facts_.config.heads, stride, limits_.attention_bytes,
+                                 pack_f16);
+    else record.left_out = true;
     storage_->add_row(record, row, k_rms, v_rms, facts_.config.layers);
 }
 
 void RunRecording::append_row_f16(const NewRow& row, std::span<const float> k_rms, std::span<const float> v_rms,
                                   std::span<const std::uint16_t* const> attention, std::int32_t entries,
                                   std::span<const std::int32_t> positions, bool left_out) {
-    DS_CHECK(attention.empty() || static_cast<std::int64_t>(attention.size()) == facts_.config.layers);
-    DS_CHECK(entries >= 0 && (positions.empty() || positions.size() == static_cast<std::size_t>(entries)));
+    check_row(row, attention.size(), entries, positions);
     RowRecord record;
     record.entries = entries;
     const auto copy = [](const std::uint16_t* from, std::uint16_t* to, std::size_t count) {
         std::memcpy(to, from, count * sizeof *to);
     };
-    storage_->take_attention(record, attention, positions, facts_.config.heads, entries, limits_.attention_bytes, copy);
+    if (storage_->take_entries(record, row.layers))
+        storage_->take_attention(record, attention, positions, facts_.config.heads, 0, limits_.attention_bytes, copy);
+    else record.left_out = true;
     record.left_out = record.left_out || left_out;
     storage_->add_row(record, row, k_rms, v_rms, facts_.config.layers);
 }
@@ -287,7 +336,8 @@ void RunRecording::append_step(StepFacts facts) {
         PositionIndex* at = storage_->positions.at(entry.position, storage_->own_bytes);
         if (at == nullptr) continue;
         const std::int32_t index = storage_->evictions.size();
-        storage_->own_bytes += storage_->evictions.push_back({step, at->last_eviction.load(std::memory_order_relaxed)});
+        storage_->own_bytes += storage_->evictions.push_back(
+            {step, entry.layer, at->last_eviction.load(std::memory_order_relaxed)});
         at->last_eviction.store(index, std::memory_order_release);
     }
     storage_->own_bytes += heap_bytes(facts);

@@ -53,6 +53,12 @@ struct AttentionRow {
     std::int32_t position(std::int32_t entry) const { return positions.empty() ? entry : positions[entry]; }
 };
 
+// What a row sees in one layer, where layers keep different tokens.
+struct LayerEntries {
+    std::int32_t entries = 0;
+    std::span<const std::int32_t> positions;        // [entries]; empty: entry e is position e
+};
+
 struct RecordingLimits {
     std::int64_t attention_bytes = std::int64_t{384} << 20;  // beyond it rows are recorded without attention
 };
@@ -79,6 +85,7 @@ public:
     float v_rms(std::int32_t row, std::int32_t layer) const;
     bool has_rms(std::int32_t row) const;
     AttentionRow attention(std::int32_t row, std::int32_t layer) const;
+    bool layers_differ(std::int32_t row) const;            // what the row sees is not the same in every layer
     std::int64_t history_bytes() const;                    // everything the recording holds
     std::int64_t rows_without_attention() const;           // rows that the byte budget left out
     bool attention_left_out(std::int32_t row) const;       // this row was left out by the byte budget
@@ -87,13 +94,16 @@ public:
     // Readable text of any token that appears in top or candidates lists; "#id" when it was never named.
     std::string token_display(std::int32_t token) const;
     // The step at which the row that holds `position` as of `up_to_step` left the cache; nothing while it is kept.
-    // A position that is fed again after it left counts as kept again.
-    std::optional<std::int32_t> evicted_at(std::int32_t position, std::int32_t up_to_step) const;
+    // A position that is fed again after it left counts as kept again. Where layers drop tokens apart, it left when the
+    // last of them dropped it; or, with `layer`, when this one did.
+    std::optional<std::int32_t> evicted_at(std::int32_t position, std::int32_t up_to_step,
+                                           std::int32_t layer = kNone) const;
 
     // ---- appending, one thread ----
     struct NewRow {
         TokenRow row;
         std::string display, text;
+        std::vector<LayerEntries> layers = {};  // [layers] where they differ: instead of entries and positions below
     };
     // attention: [layers] pointers, null = not captured, each [heads, entries] f32 of this row, head h at h * stride
     // (0: entries); empty: none captured. positions: [entries] or empty. k_rms, v_rms: [layers] or empty.
@@ -111,6 +121,8 @@ public:
 
 private:
     struct Storage;
+    void check_row(const NewRow& row, std::size_t attention_layers, std::int32_t entries,
+                   std::span<const std::int32_t> positions) const;
     RunFacts facts_;
     RecordingLimits limits_;
     std::unique_ptr<Storage> storage_;

@@ -3,9 +3,11 @@
 
 #include <array>
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <vector>
 
+#include "engine/cache/offload.h"
 #include "engine/text/sampler.h"
 #include "kernels/api/backend.h"
 
@@ -23,8 +25,8 @@ struct KvFacts {
     std::int64_t rows_written = 0;     // per layer, by this step
     std::int64_t rows_read = 0;        // entries the last row read, per layer, itself included
     std::int64_t tokens_seen = 0;      // since the start of the sequence
-    std::int64_t tokens_stored = 0;    // in the cache now
-    std::int64_t capacity_tokens = 0;  // reserved now
+    std::int64_t tokens_stored = 0;    // in the cache now, in the layer that keeps most
+    std::int64_t capacity_tokens = 0;  // reserved now, in the layer that has most
     std::int64_t used_bytes = 0;       // all layers, as allocated for stored tokens
     std::int64_t reserved_bytes = 0;   // all layers, as allocated
     std::int64_t copied_bytes = 0;     // moved by this step to grow the cache
@@ -37,6 +39,17 @@ struct KvFacts {
     std::int64_t pages_copied = 0;     // by this step, because they were shared and had to be written
     std::int64_t pages_free = 0;       // in the pool that the sequence takes them from
     std::int64_t pool_bytes = 0;       // all layers, as allocated for the pool
+    // Caches whose rows lie elsewhere than on the device; used and reserved bytes above are then those of that place.
+    OffloadPlace offload = OffloadPlace::None;
+    std::int64_t offload_pool_bytes = 0;      // on the device: room for the layer that runs
+    std::int64_t offload_fetched_bytes = 0;   // by this step, to the device
+    std::int64_t offload_returned_bytes = 0;  // by this step, from the device
+    double offload_micros = 0;                // that these copies took; part of the step's time
+    double offload_rate = 0;                  // bytes per second of the fastest step so far; 0: none
+    std::int64_t offload_moved_bytes() const { return offload_fetched_bytes + offload_returned_bytes; }
+    double offload_bound_micros() const {     // what the moved bytes take at that rate, at the least
+        return offload_rate > 0 ? static_cast<double>(offload_moved_bytes()) * 1e6 / offload_rate : 0;
+    }
 };
 
 struct MemoryFacts {
@@ -44,9 +57,13 @@ struct MemoryFacts {
     std::int64_t history_bytes = 0;                         // what the recording itself holds
 };
 
-// A token row that left the cache: its position and the step at which it left.
+// A token row that left the cache with a step.
 struct EvictedEntry {
     std::int32_t position = 0;
+    std::int32_t layer = kNone;  // the only one that dropped it; kNone: all layers did
+    // What decided: the attention that the entry had got in the layer, summed over heads and rows; NaN: no score did.
+    float score = std::numeric_limits<float>::quiet_NaN();
+    bool scored() const { return score == score; }
 };
 
 struct StepFacts {

@@ -107,6 +107,23 @@ struct SequenceRows {
     std::int32_t first_row = 0;
     std::int32_t row_count = 0;
     std::span<const KvView> views;  // [layers]
+    // [layers] pointers to what these rows see in each layer, [row_count] each, where layers differ; empty:
+    // StepInputs::visibility in every layer.
+    std::span<const RowVisibility* const> layer_visibility = {};
+    // [layers] pointers, null = not wanted, else host memory [row_count, entries of the layer's view] f32: attention
+    // weights summed over the query heads, 0 where a row does not see an entry. Whether attention is captured changes
+    // no bit of them.
+    std::span<float* const> weight_sums = {};
+};
+
+// Told when a layer is about to use its cache and when it has: storage that lies elsewhere is fetched, and taken back.
+// Called by one thread at a time while run() is in progress, and not at all once a stop was noticed; may call copy(),
+// upload() and download() of the backend. An error ends the step with it.
+class LayerVisitor {
+public:
+    virtual ~LayerVisitor() = default;
+    virtual Status before_layer(int layer) = 0;  // before its rows are stored
+    virtual Status after_layer(int layer) = 0;   // after its attention
 };
 
 struct StepInputs {
@@ -119,7 +136,15 @@ struct StepInputs {
     // entries that a row does not see, and those from count to attention_stride, are set to 0.
     std::span<float* const> attention_out;
     std::int64_t attention_stride = 0;               // at least the largest entry count
+    LayerVisitor* visitor = nullptr;                 // null: nobody is told
 };
+
+// What row `row` of the step, which belongs to `sequence`, sees in one layer.
+inline const RowVisibility& row_visibility(const StepInputs& inputs, const SequenceRows& sequence, std::int64_t layer,
+                                           std::int64_t row) {
+    if (sequence.layer_visibility.empty()) return inputs.visibility[static_cast<std::size_t>(row)];
+    return sequence.layer_visibility[static_cast<std::size_t>(layer)][row - sequence.first_row];
+}
 
 struct StepOutputs {
     std::span<float> logits;              // host, [logits_rows, vocabulary]

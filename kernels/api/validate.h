@@ -275,8 +275,9 @@ inline Status check_view(const KvView& view, const OpDesc& op, std::int32_t new_
     return check_tail(view.v, view.table, new_rows);
 }
 
-inline Status check_sink_shifts(const OpDesc& op, const StepInputs& inputs) {
-    for (const RowVisibility& row : inputs.visibility) {
+inline Status check_sink_shifts(const OpDesc& op, const StepInputs& inputs, const SequenceRows& sequence) {
+    for (std::int32_t r = 0; r < sequence.row_count; ++r) {
+        const RowVisibility& row = row_visibility(inputs, sequence, op.layer, sequence.first_row + r);
         if (row.sink_shift == 0) continue;
         if (row.sink_shift < 0)
             return bad_step("A query cannot be turned back by " + std::to_string(row.sink_shift) + " positions.");
@@ -284,18 +285,28 @@ inline Status check_sink_shifts(const OpDesc& op, const StepInputs& inputs) {
             return make_error(ErrorKind::Unsupported, "The query of " + op_text(op) + " cannot be turned back by " +
                                                           std::to_string(row.sink_shift) +
                                                           " positions: it has no rotary embedding.");
+        const KvView& view = sequence.views[static_cast<std::size_t>(op.layer)];
+        if (view.k.tail != nullptr || view.v.tail != nullptr)
+            return make_error(ErrorKind::Unsupported,
+                              "A query cannot be turned back for a cache that keeps its last rows apart.");
     }
     return {};
 }
 
-inline bool turns_queries(const StepInputs& inputs) {
-    return std::any_of(inputs.visibility.begin(), inputs.visibility.end(),
-                       [](const RowVisibility& row) { return row.sink_shift != 0; });
+inline Status check_layer_tables(const StepProgram& program, const SequenceRows& sequence) {
+    const auto layers = static_cast<std::size_t>(program.layers);
+    const auto fits = [&](std::size_t size) { return size == 0 || size == layers; };
+    if (!fits(sequence.layer_visibility.size()) || !fits(sequence.weight_sums.size()))
+        return bad_step("A sequence has visibility of " + std::to_string(sequence.layer_visibility.size()) +
+                        " and weight sums of " + std::to_string(sequence.weight_sums.size()) +
+                        " layers; the model has " + std::to_string(program.layers) + ".");
+    for (const RowVisibility* rows : sequence.layer_visibility)
+        if (rows == nullptr) return bad_step("A layer has no visibility.");
+    return {};
 }
 
 inline Status check_sequences(const StepProgram& program, const StepInputs& inputs) {
     std::int32_t next = 0;
-    const bool turns = turns_queries(inputs);
     for (const SequenceRows& sequence : inputs.sequences) {
         if (sequence.first_row != next || sequence.row_count < 1)
             return bad_step("The rows of the sequences do not follow one another.");
@@ -305,20 +316,17 @@ inline Status check_sequences(const StepProgram& program, const StepInputs& inpu
         if (sequence.views.size() != static_cast<std::size_t>(program.layers))
             return bad_step("A cache of " + std::to_string(sequence.views.size()) + " layers was given to a model of " +
                             std::to_string(program.layers) + ".");
+        DS_RETURN_IF_ERROR(check_layer_tables(program, sequence));
     }
-    for (const SequenceRows& sequence : inputs.sequences)
-        for (const KvView& view : sequence.views)
-            if (turns && (view.k.tail != nullptr || view.v.tail != nullptr))
-                return make_error(ErrorKind::Unsupported,
-                                  "A query cannot be turned back for a cache that keeps its last rows apart.");
     if (static_cast<std::size_t>(next) != inputs.tokens.size())
         return bad_step("The sequences cover " + std::to_string(next) + " of " + std::to_string(inputs.tokens.size()) +
                         " rows.");
     for (const OpDesc& op : program.ops) {
         if (op.kind != OpKind::Attention && op.kind != OpKind::CacheStore) continue;
-        if (op.kind == OpKind::Attention) DS_RETURN_IF_ERROR(check_sink_shifts(op, inputs));
-        for (const SequenceRows& sequence : inputs.sequences)
+        for (const SequenceRows& sequence : inputs.sequences) {
+            if (op.kind == OpKind::Attention) DS_RETURN_IF_ERROR(check_sink_shifts(op, inputs, sequence));
             DS_RETURN_IF_ERROR(check_view(sequence.views[static_cast<std::size_t>(op.layer)], op, sequence.row_count));
+        }
     }
     return {};
 }

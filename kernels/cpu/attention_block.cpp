@@ -32,8 +32,9 @@ class Block {
 public:
     Block(const StepContext& context, const OpDesc& op, const SequenceRows& sequence, std::int64_t kv_head,
           std::int64_t first_row, std::int64_t last_row, float* scratch)
-        : context_(context), op_(op), view_(sequence.views[static_cast<std::size_t>(op.layer)]), kv_head_(kv_head),
-          first_row_(first_row), rows_(last_row - first_row), group_(op.heads / op.kv_heads), stacked_(rows_ * group_) {
+        : context_(context), op_(op), sequence_(sequence),
+          view_(sequence.views[static_cast<std::size_t>(op.layer)]), kv_head_(kv_head), first_row_(first_row),
+          rows_(last_row - first_row), group_(op.heads / op.kv_heads), stacked_(rows_ * group_) {
         const BlockLayout layout(op, view_.table.count);
         queries_ = scratch;
         sums_ = queries_ + layout.vectors();
@@ -56,7 +57,7 @@ public:
 
 private:
     const RowVisibility& visibility(std::int64_t m) const {
-        return context_.inputs.visibility[static_cast<std::size_t>(first_row_ + m % rows_)];
+        return row_visibility(context_.inputs, sequence_, op_.layer, first_row_ + m % rows_);
     }
     std::int64_t head_of(std::int64_t m) const { return kv_head_ * group_ + m / rows_; }
     float* score_line(std::int64_t m) const { return scores_ + m * count_; }
@@ -189,14 +190,24 @@ private:
         float* out = context_.row(op_.out, row) + head_of(m) * op_.head_dim;
         const float* sum = sums_ + m * op_.head_dim;
         for (std::int64_t i = 0; i < op_.head_dim; ++i) out[i] = sum[i] * factor;
+        add_to_sums(m, factor);
         float* line = capture_line(context_.inputs, op_, row, head_of(m));
         if (line == nullptr) return;
         std::fill(line, line + context_.inputs.attention_stride, 0.0f);
         for (std::int64_t j = 0; j < count_; ++j) line[list_[j]] = score_line(m)[j] * factor;
     }
 
+    // The query heads of a row come one after the other: the first one finds its line as another step left it.
+    void add_to_sums(std::int64_t m, float factor) const {
+        float* line = weight_line(context_, op_, sequence_, first_row_ + m % rows_, kv_head_);
+        if (line == nullptr) return;
+        if (m < rows_) std::fill(line, line + view_.table.count, 0.0f);
+        for (std::int64_t j = 0; j < count_; ++j) line[list_[j]] += score_line(m)[j] * factor;
+    }
+
     const StepContext& context_;
     const OpDesc& op_;
+    const SequenceRows& sequence_;
     const KvView& view_;
     std::int64_t kv_head_, first_row_, rows_, group_, stacked_;
     float *queries_, *sums_, *stored_, *scores_, *turned_;

@@ -112,13 +112,14 @@ void score_sinks(const StepContext& context, const OpDesc& op, const KvView& vie
     }
 }
 
-void run_range(const StepContext& context, const OpDesc& op, const KvView& view, std::int64_t row, std::int64_t kv_head,
-               std::int64_t range, std::int64_t ranges, float* floats) {
+void run_range(const StepContext& context, const OpDesc& op, const SequenceRows& sequence, std::int64_t row,
+               std::int64_t kv_head, std::int64_t range, std::int64_t ranges, float* floats) {
     const RangeScratch scratch(floats, op.head_dim);
+    const KvView& view = sequence.views[static_cast<std::size_t>(op.layer)];
     const EntryTable& table = view.table;
     const auto begin = static_cast<std::int32_t>(range * kRangeEntries);
     const auto end = static_cast<std::int32_t>(std::min<std::int64_t>(begin + kRangeEntries, table.count));
-    const RowVisibility& sees = context.inputs.visibility[static_cast<std::size_t>(row)];
+    const RowVisibility& sees = row_visibility(context.inputs, sequence, op.layer, row);
     const Seen seen = find_seen(table, sees, begin, end, scratch.list);
     const SeenRows keys = seen_rows(view.k, table, kv_head, seen, scratch.k_offsets);
     SeenRows values = keys;
@@ -134,12 +135,14 @@ void run_range(const StepContext& context, const OpDesc& op, const KvView& view,
         if (sees.sink_shift != 0) score_sinks(context, op, view, sees, q, keys.stored, seen, scratch);
         const SoftmaxPart part = context.kernels.softmax_part(scratch.scores, seen.count);
         float* line = capture_line(context.inputs, op, row, head);
+        float* summed = weight_line(context, op, sequence, row, head);
         if (ranges == 1) {
             float* out = context.row(op.out, row) + head * op.head_dim;
             mix_seen(context.kernels, view, seen, values, scratch.scores, scratch.part, out);
             const float factor = part.sum == 0.0f ? 0.0f : 1.0f / part.sum;
             context.kernels.scale(out, factor, op.head_dim);
             if (line != nullptr) write_weights(scratch.scores, seen, factor, line, begin, line_end);
+            if (summed != nullptr) write_weights(scratch.scores, seen, factor, summed, begin, end);
             continue;
         }
         const Partial partial = partial_of(context, op, row, head, range);
@@ -147,12 +150,14 @@ void run_range(const StepContext& context, const OpDesc& op, const KvView& view,
         partial.sum() = part.sum;
         mix_seen(context.kernels, view, seen, values, scratch.scores, scratch.part, partial.mixed());
         if (line != nullptr) write_weights(scratch.scores, seen, 1.0f, line, begin, line_end);
+        if (summed != nullptr) write_weights(scratch.scores, seen, 1.0f, summed, begin, end);
     }
 }
 
 // Puts the ranges of one row and head together, in order.
-void combine_head(const StepContext& context, const OpDesc& op, const KvView& view, std::int64_t row,
+void combine_head(const StepContext& context, const OpDesc& op, const SequenceRows& sequence, std::int64_t row,
                   std::int64_t head) {
+    const KvView& view = sequence.views[static_cast<std::size_t>(op.layer)];
     const std::int64_t ranges = ranges_of(view);
     float largest = -std::numeric_limits<float>::infinity();
     for (std::int64_t range = 0; range < ranges; ++range)
@@ -167,15 +172,18 @@ void combine_head(const StepContext& context, const OpDesc& op, const KvView& vi
     }
     const float inverse = sum == 0.0f ? 0.0f : 1.0f / sum;
     float* out = context.row(op.out, row) + head * op.head_dim;
-    float* line = capture_line(context.inputs, op, row, head);
+    float* const lines[] = {capture_line(context.inputs, op, row, head),
+                            weight_line(context, op, sequence, row, head)};
     std::fill(out, out + op.head_dim, 0.0f);
     for (std::int64_t range = 0; range < ranges; ++range) {
         const Partial partial = partial_of(context, op, row, head, range);
         const float factor = factor_of(partial) * inverse;
         context.kernels.add_scaled(partial.mixed(), factor, out, op.head_dim);
-        if (line == nullptr) continue;
         const std::int64_t begin = range * kRangeEntries;
-        context.kernels.scale(line + begin, factor, std::min<std::int64_t>(kRangeEntries, view.table.count - begin));
+        for (float* line : lines)
+            if (line != nullptr)
+                context.kernels.scale(line + begin, factor,
+                                      std::min<std::int64_t>(kRangeEntries, view.table.count - begin));
     }
 }
 
@@ -183,7 +191,48 @@ bool is_captured(const StepContext& context, const OpDesc& op) {
     return capture_line(context.inputs, op, 0, 0) != nullptr;
 }
 
+bool sums_wanted(const OpDesc& op, const SequenceRows& sequence) {
+    return !sequence.weight_sums.empty() && sequence.weight_sums[static_cast<std::size_t>(op.layer)] != nullptr;
+}
+
+// Floats of the lines of the first `count` sequences.
+std::int64_t line_floats(const OpDesc& op, const StepInputs& inputs, std::size_t count) {
+    std::int64_t floats = 0;
+    for (const SequenceRows& sequence : inputs.sequences.first(count))
+        if (sums_wanted(op, sequence))
+            floats += sequence.row_count * weight_lines(op, sequence) *
+                      sequence.views[static_cast<std::size_t>(op.layer)].table.count;
+    return floats;
+}
+
 }  // namespace
+
+std::int64_t weight_lines(const OpDesc& op, const SequenceRows& sequence) {
+    return is_few(sequence) ? op.heads : op.kv_heads;
+}
+
+float* weight_line(const StepContext& context, const OpDesc& op, const SequenceRows& sequence, std::int64_t row,
+                   std::int64_t line) {
+    if (!sums_wanted(op, sequence)) return nullptr;
+    const auto index = static_cast<std::size_t>(&sequence - context.inputs.sequences.data());
+    const std::int64_t entries = sequence.views[static_cast<std::size_t>(op.layer)].table.count;
+    return reinterpret_cast<float*>(context.step.weight_lines_->data()) + line_floats(op, context.inputs, index) +
+           ((row - sequence.first_row) * weight_lines(op, sequence) + line) * entries;
+}
+
+void add_weight_lines(const StepContext& context, const OpDesc& op) {
+    for (const SequenceRows& sequence : context.inputs.sequences) {
+        if (!sums_wanted(op, sequence)) continue;
+        const std::int64_t entries = sequence.views[static_cast<std::size_t>(op.layer)].table.count;
+        float* sums = sequence.weight_sums[static_cast<std::size_t>(op.layer)];
+        for (std::int64_t row = 0; row < sequence.row_count; ++row, sums += entries) {
+            std::fill(sums, sums + entries, 0.0f);
+            for (std::int64_t line = 0; line < weight_lines(op, sequence); ++line)
+                context.kernels.add(sums, weight_line(context, op, sequence, sequence.first_row + row, line), sums,
+                                    entries);
+        }
+    }
+}
 
 AttentionNeeds attention_needs(const OpDesc& op, const StepInputs& inputs) {
     AttentionNeeds needs;
@@ -197,6 +246,7 @@ AttentionNeeds attention_needs(const OpDesc& op, const StepInputs& inputs) {
             needs.scratch_floats = std::max(needs.scratch_floats, attention_block_floats(op, view.table.count));
         }
     }
+    needs.line_floats = line_floats(op, inputs, inputs.sequences.size());
     needs.partial_floats = few_rows_end * op.heads * most_ranges(op, inputs) * partial_stride(op);
     return needs;
 }
@@ -227,7 +277,7 @@ void run_attention_chunk(const StepContext& context, const PlannedStage& stage, 
     const std::int64_t range = chunk % ranges, kv_head = chunk / ranges % op.kv_heads,
                        row = chunk / ranges / op.kv_heads;
     if (!context.stop.begin(4 * kRangeEntries * op.head_dim * op.heads / op.kv_heads)) return;
-    run_range(context, op, view, sequence->first_row + row, kv_head, range, ranges, context.scratch(thread));
+    run_range(context, op, *sequence, sequence->first_row + row, kv_head, range, ranges, context.scratch(thread));
 }
 
 // One chunk for all rows of a sequence's decode step; one per row and head where long lines of weights are rescaled.
@@ -246,7 +296,7 @@ void run_combine_chunk(const StepContext& context, const PlannedStage& stage, st
         if (!is_few(sequence) || ranges_of(view) == 1) continue;
         for (std::int64_t row = sequence.first_row; row < sequence.first_row + sequence.row_count; ++row)
             for (std::int64_t head = 0; head < op.heads; ++head)
-                if (!captured || row * op.heads + head == chunk) combine_head(context, op, view, row, head);
+                if (!captured || row * op.heads + head == chunk) combine_head(context, op, sequence, row, head);
     }
 }
 

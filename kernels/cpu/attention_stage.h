@@ -22,6 +22,7 @@ constexpr std::int32_t kFewAttentionRows = 4;
 struct AttentionNeeds {
     std::int64_t scratch_floats = 0;
     std::int64_t partial_floats = 0;
+    std::int64_t line_floats = 0;  // weights of all rows, where their sums are wanted
 };
 AttentionNeeds attention_needs(const OpDesc& op, const StepInputs& inputs);
 
@@ -36,6 +37,15 @@ std::int64_t attention_block_rows(const OpDesc& op);
 std::int64_t attention_block_floats(const OpDesc& op, std::int64_t entries);
 void run_attention_block(const StepContext& context, const OpDesc& op, const SequenceRows& sequence,
                          std::int64_t kv_head, std::int64_t first_row, std::int64_t last_row, float* scratch);
+
+// Sums over query heads (SequenceRows::weight_sums) in two parts, so that their order is always the same: while
+// attention runs, each query head of a short sequence, or each key-value head of a long one (whose query heads one
+// piece of work computes), adds to a line of its own; when the layer is done, one thread adds the lines up in order.
+// [row of the sequence, line, entries]
+std::int64_t weight_lines(const OpDesc& op, const SequenceRows& sequence);  // lines of a row
+float* weight_line(const StepContext& context, const OpDesc& op, const SequenceRows& sequence, std::int64_t row,
+                   std::int64_t line);  // null when the sums are not wanted; `row` counts in the step
+void add_weight_lines(const StepContext& context, const OpDesc& op);
 
 // Room for the weights of one row and head, or null when they are not wanted. [attention_stride]
 inline float* capture_line(const StepInputs& inputs, const OpDesc& op, std::int64_t row, std::int64_t head) {

@@ -195,13 +195,18 @@ Status CpuBackend::prepare(CpuStep& step, const StepInputs& inputs) {
     std::int64_t positions = *std::max_element(inputs.positions.begin(), inputs.positions.end()) + std::int64_t{1};
     for (const RowVisibility& row : inputs.visibility)
         positions = std::max(positions, row.sink_shift + std::int64_t{1});
+    for (const SequenceRows& sequence : inputs.sequences)
+        for (const RowVisibility* rows : sequence.layer_visibility)
+            for (const RowVisibility& row : std::span(rows, static_cast<std::size_t>(sequence.row_count)))
+                positions = std::max(positions, row.sink_shift + std::int64_t{1});
     for (const auto& table : step.rope_tables_) DS_RETURN_IF_ERROR(table->ensure(positions));
-    std::int64_t scratch = step.scratch_floats_, partials = 0;
+    std::int64_t scratch = step.scratch_floats_, partials = 0, lines = 0;
     for (const OpDesc& op : step.program_.ops) {
         if (op.kind != OpKind::Attention) continue;
         const AttentionNeeds needs = attention_needs(op, inputs);
         scratch = std::max(scratch, needs.scratch_floats);
         partials = std::max(partials, needs.partial_floats);
+        lines = std::max(lines, needs.line_floats);
     }
     if (scratch > step.scratch_floats_) {
         // A quarter more than needed: a cache that grows by one entry a step does not allocate at every step.
@@ -209,6 +214,7 @@ Status CpuBackend::prepare(CpuStep& step, const StepInputs& inputs) {
         DS_RETURN_IF_ERROR(grow(step.scratch_, roomy * pool_.threads()));
         step.scratch_floats_ = roomy;
     }
+    DS_RETURN_IF_ERROR(grow(step.weight_lines_, lines));
     return grow(step.partials_, partials);
 }
 
@@ -227,6 +233,7 @@ Status CpuBackend::run(CompiledStep& compiled, const StepInputs& inputs, StepOut
     pool_.run(runner);
     outputs.micros = std::chrono::duration<double, std::micro>(Clock::now() - start).count();
     if (check.stopped()) return make_error(ErrorKind::Cancelled, "The step was cancelled.");
+    if (!runner.visitor_status().ok()) return runner.visitor_status();
     return {};
 }
 

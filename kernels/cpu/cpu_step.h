@@ -22,7 +22,7 @@ public:
     const std::vector<Stage>& stages() const override { return plan_.public_stages; }
     std::int64_t activation_bytes() const override {
         std::int64_t bytes = 0;
-        for (const BufferPtr* buffer : {&values_, &scratch_, &partials_})
+        for (const BufferPtr* buffer : {&values_, &scratch_, &partials_, &weight_lines_})
             if (*buffer) bytes += static_cast<std::int64_t>((*buffer)->bytes());
         for (const auto& table : rope_tables_) bytes += table->bytes();
         return bytes;
@@ -39,6 +39,7 @@ public:
     BufferPtr scratch_;              // [threads, scratch_floats_]
     std::int64_t scratch_floats_ = 0;
     BufferPtr partials_;             // parts of the softmax, see attention_stage.h
+    BufferPtr weight_lines_;         // attention weights before they are summed over heads, see attention_stage.h
 };
 
 // Asked before every piece of work. A piece is small enough that a stop is noticed within 5 ms.

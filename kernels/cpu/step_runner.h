@@ -18,11 +18,15 @@ public:
     std::int64_t chunks(int stage) const override;
     void run_chunk(int stage, std::int64_t chunk, int thread) override;
     void stage_done(int stage) override;
+    const Status& visitor_status() const { return visitor_status_; }
 
 private:
     const PlannedStage& stage(int index) const { return context_.step.plan_.stages[static_cast<std::size_t>(index)]; }
 
+    bool visit_before(const PlannedStage& planned) const;
+
     const StepContext& context_;
+    mutable Status visitor_status_;  // of the first visit that failed: nothing runs after it
     std::vector<double>* stage_micros_;
     std::chrono::steady_clock::time_point stage_start_;
 };

@@ -200,11 +200,27 @@ private:
     }
 
     void attend(std::int64_t row) {
-        const KvView& view = sequence_of(row).views[layer_];
+        const SequenceRows& sequence = sequence_of(row);
+        const KvView& view = sequence.views[layer_];
         float* weights = inputs_.attention_out.empty() ? nullptr : inputs_.attention_out[layer_];
         if (weights != nullptr) weights += row * op_.heads * inputs_.attention_stride;
-        reference::attend(in0(row), op_, view, inputs_.visibility[static_cast<std::size_t>(row)], weights,
-                          inputs_.attention_stride, out(row));
+        std::int64_t stride = inputs_.attention_stride;
+        float* sums = sequence.weight_sums.empty() ? nullptr : sequence.weight_sums[layer_];
+        std::vector<float> own;
+        if (sums != nullptr && weights == nullptr) {
+            stride = view.table.count;
+            own.resize(static_cast<std::size_t>(op_.heads * stride));
+            weights = own.data();
+        }
+        reference::attend(in0(row), op_, view, row_visibility(inputs_, sequence, op_.layer, row), weights, stride,
+                          out(row));
+        if (sums == nullptr) return;
+        sums += (row - sequence.first_row) * view.table.count;
+        for (std::int32_t e = 0; e < view.table.count; ++e) {
+            double sum = 0.0;
+            for (int head = 0; head < op_.heads; ++head) sum += static_cast<double>(weights[head * stride + e]);
+            sums[e] = static_cast<float>(sum);
+        }
     }
 
     const ReferenceStep& step_;
@@ -223,11 +239,15 @@ Status ReferenceBackend::run(CompiledStep& compiled, const StepInputs& inputs, S
     outputs.stage_micros.clear();
     for (const OpDesc& op : step->program_.ops) {
         const auto op_start = Clock::now();
+        if (inputs.visitor != nullptr && op.kind == OpKind::CacheStore)
+            DS_RETURN_IF_ERROR(inputs.visitor->before_layer(op.layer));
         OpRunner runner(*step, inputs, op);
         for (std::int64_t row = 0; row < runner.rows(); ++row) {
             if (stop.stop_requested()) return cancelled();
             runner.run_row(row);
         }
+        if (inputs.visitor != nullptr && op.kind == OpKind::Attention)
+            DS_RETURN_IF_ERROR(inputs.visitor->after_layer(op.layer));
         if (step->profile_) outputs.stage_micros.push_back(micros_since(op_start));
     }
     for (std::size_t row = 0; row < inputs.logits_rows.size(); ++row) {

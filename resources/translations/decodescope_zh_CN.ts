@@ -928,12 +928,12 @@
         <translation>实际计数已用 %1 [实测]</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/memory_text.cpp" line="95"/>
+        <location filename="../../ui/viewmodels/memory_text.cpp" line="100"/>
         <source>This step copied %1 to grow the cache; old and new together took %2 [measured]</source>
         <translation>本步为增长缓存复制了 %1；新旧合计占用 %2 [实测]</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/memory_text.cpp" line="103"/>
+        <location filename="../../ui/viewmodels/memory_text.cpp" line="108"/>
         <source>What this window keeps to draw: %1, not part of the run</source>
         <translation>本窗口为绘图保留：%1，不属于运行本身</translation>
     </message>
@@ -968,12 +968,12 @@
         <translation>什么都不保留：一遍中的 K 和 V 是草稿，计入激活。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/memory_text.cpp" line="98"/>
+        <location filename="../../ui/viewmodels/memory_text.cpp" line="103"/>
         <source>weights %1 [measured]</source>
         <translation>权重 %1 [实测]</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/memory_text.cpp" line="100"/>
+        <location filename="../../ui/viewmodels/memory_text.cpp" line="105"/>
         <source>activations %1 [measured]: buffers of the largest pass, used again by every step</source>
         <translation>激活 %1 [实测]：最大一遍的缓冲区，每步重复使用</translation>
     </message>
@@ -981,6 +981,16 @@
         <location filename="../../ui/viewmodels/memory_text.cpp" line="54"/>
         <source>%1 reserved: room for %2 tokens, all of it in use</source>
         <translation>预留 %1：可容纳 %2 个词元，已全部使用</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/memory_text.cpp" line="96"/>
+        <source>K and V lie in host memory; on the device is room for one layer: %1 [measured]</source>
+        <translation>K 和 V 在主机内存中；设备上只留一层的空间：%1 [实测]</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/memory_text.cpp" line="97"/>
+        <source>K and V lie in a file; on the device is room for one layer: %1 [measured]</source>
+        <translation>K 和 V 在文件中；设备上只留一层的空间：%1 [实测]</translation>
     </message>
 </context>
 <context>
@@ -1385,37 +1395,37 @@
 <context>
     <name>WhatIfModel</name>
     <message>
-        <location filename="../../ui/viewmodels/what_if_model.cpp" line="28"/>
+        <location filename="../../ui/viewmodels/what_if_model.cpp" line="39"/>
         <source>%1 reserved for %2 of %3 tokens [derived]</source>
         <translation>为 %3 个词元中的 %2 个预留 %1 [推导]</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/what_if_model.cpp" line="33"/>
+        <location filename="../../ui/viewmodels/what_if_model.cpp" line="44"/>
         <source>%1 while a token is added: old and new storage together</source>
         <translation>添加一个词元时 %1：新旧存储同时存在</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/what_if_model.cpp" line="37"/>
+        <location filename="../../ui/viewmodels/what_if_model.cpp" line="48"/>
         <source>beyond the %1 tokens that this model was trained for</source>
         <translation>超出此模型训练时的 %1 个词元</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/what_if_model.cpp" line="38"/>
+        <location filename="../../ui/viewmodels/what_if_model.cpp" line="49"/>
         <source>more than this machine has</source>
         <translation>超出这台机器的内存</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/what_if_model.cpp" line="71"/>
+        <location filename="../../ui/viewmodels/what_if_model.cpp" line="85"/>
         <source>An article prints about 1.05 MB per layer and 33.6 MB for %1 tokens of this shape in f16. It is twice that, %2 per layer and %3 in all [derived]: only one of K and V was counted.</source>
         <translation>有文章称此形状在 f16 下 %1 个词元每层约 1.05 MB、共 33.6 MB。实际是其两倍：每层 %2，共 %3 [推导]；文章只计入了 K 和 V 之一。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/what_if_model.cpp" line="77"/>
+        <location filename="../../ui/viewmodels/what_if_model.cpp" line="91"/>
         <source>Bytes reserved for as many tokens [derived]. Shaded: more than the %1 that this machine has free [measured].</source>
         <translation>为相应词元数预留的字节 [推导]。阴影：超出这台机器可用的 %1 [实测]。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/what_if_model.cpp" line="82"/>
+        <location filename="../../ui/viewmodels/what_if_model.cpp" line="96"/>
         <source>Its attention reads %1 tokens back: ring:window=%1 keeps all that it needs.</source>
         <translation>它的注意力只回看 %1 个词元：ring:window=%1 已保留所需的一切。</translation>
     </message>
@@ -1433,43 +1443,43 @@
         <translation>空格播放，→ 走一步。</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/cache/cache_paint.cpp" line="226"/>
+        <location filename="../../ui/panels/cache/cache_paint.cpp" line="229"/>
         <location filename="../../ui/panels/cache/cache_view.cpp" line="78"/>
         <source>position</source>
         <translation>位置</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/cache/cache_paint.cpp" line="284"/>
+        <location filename="../../ui/panels/cache/cache_paint.cpp" line="287"/>
         <source>computed again in this step, not kept</source>
         <translation>本步重新计算，不保留</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/cache/cache_paint.cpp" line="288"/>
+        <location filename="../../ui/panels/cache/cache_paint.cpp" line="291"/>
         <source>filled K</source>
         <translation>已填 K</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/cache/cache_paint.cpp" line="289"/>
+        <location filename="../../ui/panels/cache/cache_paint.cpp" line="292"/>
         <source>filled V</source>
         <translation>已填 V</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/cache/cache_paint.cpp" line="290"/>
+        <location filename="../../ui/panels/cache/cache_paint.cpp" line="293"/>
         <source>just written</source>
         <translation>刚写入</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/cache/cache_paint.cpp" line="292"/>
+        <location filename="../../ui/panels/cache/cache_paint.cpp" line="295"/>
         <source>reserved, empty</source>
         <translation>预留，空</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/cache/cache_paint.cpp" line="293"/>
+        <location filename="../../ui/panels/cache/cache_paint.cpp" line="296"/>
         <source>evicted, with its step</source>
         <translation>已淘汰，标步数</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/cache/cache_paint.cpp" line="295"/>
+        <location filename="../../ui/panels/cache/cache_paint.cpp" line="298"/>
         <source>shade: RMS of the row, per layer</source>
         <translation>深浅：该行的均方根，按层</translation>
     </message>
@@ -1510,17 +1520,17 @@
         <translation>每步重新计算，然后丢弃</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/cache/cache_view.cpp" line="233"/>
+        <location filename="../../ui/panels/cache/cache_view.cpp" line="232"/>
         <source>written by the prefill</source>
         <translation>由预填充写入</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/cache/cache_view.cpp" line="233"/>
+        <location filename="../../ui/panels/cache/cache_view.cpp" line="232"/>
         <source>written in step %1</source>
         <translation>第 %1 步写入</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/cache/cache_view.cpp" line="234"/>
+        <location filename="../../ui/panels/cache/cache_view.cpp" line="238"/>
         <source>evicted in step %1: no later token reads it</source>
         <translation>第 %1 步淘汰：之后的词元读不到</translation>
     </message>
@@ -1528,6 +1538,11 @@
         <location filename="../../ui/panels/cache/cache_view.cpp" line="235"/>
         <source>click shows the numbers, Esc clears</source>
         <translation>点击显示数值，Esc 清除</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/cache/cache_view.cpp" line="237"/>
+        <source>least attended to in this layer: %1 in all [measured]</source>
+        <translation>在这一层得到的注意力最少：总共 %1 [实测]</translation>
     </message>
 </context>
 <context>
@@ -1724,12 +1739,12 @@
 <context>
     <name>decodescope::LiveRun</name>
     <message>
-        <location filename="../../ui/session/live_run.cpp" line="117"/>
+        <location filename="../../ui/session/live_run.cpp" line="121"/>
         <source>The prompt is empty.</source>
         <translation>提示为空。</translation>
     </message>
     <message>
-        <location filename="../../ui/session/live_run.cpp" line="118"/>
+        <location filename="../../ui/session/live_run.cpp" line="122"/>
         <source>Type some text or choose one of the prompts.</source>
         <translation>请输入文字或选择一个提示。</translation>
     </message>
@@ -1936,22 +1951,22 @@
 <context>
     <name>decodescope::PromptPopover</name>
     <message>
-        <location filename="../../ui/main_window/settings_popover.cpp" line="212"/>
+        <location filename="../../ui/main_window/settings_popover.cpp" line="268"/>
         <source>Start with this text</source>
         <translation>用这段文字开始</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/settings_popover.cpp" line="214"/>
+        <location filename="../../ui/main_window/settings_popover.cpp" line="270"/>
         <source>Own text as the prompt</source>
         <translation>自己的文字作为提示</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/settings_popover.cpp" line="216"/>
+        <location filename="../../ui/main_window/settings_popover.cpp" line="272"/>
         <source>Prompt</source>
         <translation>提示</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/settings_popover.cpp" line="217"/>
+        <location filename="../../ui/main_window/settings_popover.cpp" line="273"/>
         <source>Text for the model to go on from. Ctrl+Enter starts.</source>
         <translation>让模型接着写的文字。Ctrl+回车开始。</translation>
     </message>
@@ -2114,144 +2129,148 @@
 <context>
     <name>decodescope::SettingsPopover</name>
     <message>
-        <location filename="../../ui/main_window/settings_popover.cpp" line="70"/>
+        <location filename="../../ui/main_window/settings_popover.cpp" line="74"/>
         <source>Settings of the run</source>
         <translation>运行设置</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/settings_popover.cpp" line="82"/>
+        <location filename="../../ui/main_window/settings_popover.cpp" line="86"/>
         <source>Close</source>
         <translation>关闭</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/settings_popover.cpp" line="83"/>
+        <location filename="../../ui/main_window/settings_popover.cpp" line="87"/>
         <source>Apply</source>
         <translation>应用</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/settings_popover.cpp" line="95"/>
+        <location filename="../../ui/main_window/settings_popover.cpp" line="99"/>
         <source>Sampling</source>
         <translation>采样</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/settings_popover.cpp" line="98"/>
+        <location filename="../../ui/main_window/settings_popover.cpp" line="102"/>
         <source>0 (greedy)</source>
         <translation>0（贪心）</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/settings_popover.cpp" line="99"/>
-        <location filename="../../ui/main_window/settings_popover.cpp" line="137"/>
+        <location filename="../../ui/main_window/settings_popover.cpp" line="103"/>
+        <location filename="../../ui/main_window/settings_popover.cpp" line="189"/>
         <source>all</source>
         <translation>全部</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/settings_popover.cpp" line="103"/>
+        <location filename="../../ui/main_window/settings_popover.cpp" line="107"/>
         <source>&amp;Temperature</source>
         <translation>温度(&amp;T)</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/settings_popover.cpp" line="104"/>
+        <location filename="../../ui/main_window/settings_popover.cpp" line="108"/>
         <source>Top-&amp;k</source>
         <translation>Top-&amp;k</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/settings_popover.cpp" line="105"/>
+        <location filename="../../ui/main_window/settings_popover.cpp" line="109"/>
         <source>Top-&amp;p</source>
         <translation>Top-&amp;p</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/settings_popover.cpp" line="106"/>
+        <location filename="../../ui/main_window/settings_popover.cpp" line="110"/>
         <source>&amp;Seed</source>
         <translation>种子(&amp;S)</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/settings_popover.cpp" line="111"/>
+        <location filename="../../ui/main_window/settings_popover.cpp" line="115"/>
         <source>Cache</source>
         <translation>缓存</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/settings_popover.cpp" line="121"/>
+        <location filename="../../ui/main_window/settings_popover.cpp" line="132"/>
         <source>K stored as</source>
         <translation>K 存储格式</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/settings_popover.cpp" line="122"/>
+        <location filename="../../ui/main_window/settings_popover.cpp" line="133"/>
         <source>V stored as</source>
         <translation>V 存储格式</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/settings_popover.cpp" line="128"/>
+        <location filename="../../ui/main_window/settings_popover.cpp" line="180"/>
         <source>Run</source>
         <translation>运行</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/settings_popover.cpp" line="130"/>
+        <location filename="../../ui/main_window/settings_popover.cpp" line="182"/>
         <source>until the context is full</source>
         <translation>直到上下文填满</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/settings_popover.cpp" line="132"/>
+        <location filename="../../ui/main_window/settings_popover.cpp" line="184"/>
         <source>as in the file</source>
         <translation>与文件相同</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/settings_popover.cpp" line="138"/>
+        <location filename="../../ui/main_window/settings_popover.cpp" line="190"/>
         <source>Stop at the end token</source>
         <translation>遇到结束词元时停止</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/settings_popover.cpp" line="139"/>
+        <location filename="../../ui/main_window/settings_popover.cpp" line="191"/>
         <source>Read special tokens in the prompt</source>
         <translation>识别提示中的特殊词元</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/settings_popover.cpp" line="140"/>
+        <location filename="../../ui/main_window/settings_popover.cpp" line="192"/>
         <source>Capture attention</source>
         <translation>采集注意力</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/settings_popover.cpp" line="142"/>
+        <location filename="../../ui/main_window/settings_popover.cpp" line="194"/>
         <source>Keeps what every head reads. It costs a little time, so steps timed with it are marked in the charts.</source>
         <translation>保留每个头读取的内容。会多花一点时间，因此图中会标出这样计时的步。</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/settings_popover.cpp" line="143"/>
+        <location filename="../../ui/main_window/settings_popover.cpp" line="195"/>
         <source>Time every stage</source>
         <translation>为每个阶段计时</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/settings_popover.cpp" line="144"/>
+        <location filename="../../ui/main_window/settings_popover.cpp" line="196"/>
         <source>Slow motion then says how long each stage took.</source>
         <translation>慢动作会显示每个阶段用了多久。</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/settings_popover.cpp" line="145"/>
+        <location filename="../../ui/main_window/settings_popover.cpp" line="197"/>
         <source>&amp;New tokens</source>
         <translation>新词元数(&amp;N)</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/settings_popover.cpp" line="146"/>
+        <location filename="../../ui/main_window/settings_popover.cpp" line="198"/>
         <source>&amp;Weights</source>
         <translation>权重(&amp;W)</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/settings_popover.cpp" line="147"/>
+        <location filename="../../ui/main_window/settings_popover.cpp" line="199"/>
         <source>T&amp;hreads</source>
         <translation>线程(&amp;H)</translation>
     </message>
     <message>
+        <location filename="../../ui/main_window/settings_popover.cpp" line="124"/>
         <source>Tokens that int8-kivi quantizes together, with scales for each channel of the keys.</source>
         <translation>int8-kivi 一起量化的词元数，键的每个通道各有比例因子。</translation>
     </message>
     <message>
+        <location filename="../../ui/main_window/settings_popover.cpp" line="125"/>
         <source>Newest tokens that int8-kivi keeps in full precision at least.</source>
         <translation>int8-kivi 至少以全精度保留的最新词元数。</translation>
     </message>
     <message>
+        <location filename="../../ui/main_window/settings_popover.cpp" line="134"/>
         <source>Group</source>
         <translation>分组</translation>
     </message>
     <message>
+        <location filename="../../ui/main_window/settings_popover.cpp" line="135"/>
         <source>Residual</source>
         <translation>保留</translation>
     </message>
@@ -2444,7 +2463,7 @@
 <context>
     <name>decodescope::StrategyForm</name>
     <message>
-        <location filename="../../ui/main_window/strategy_form.cpp" line="73"/>
+        <location filename="../../ui/main_window/strategy_form.cpp" line="75"/>
         <source>chosen from the run</source>
         <translation>由运行决定</translation>
     </message>
@@ -2542,168 +2561,168 @@
 <context>
     <name>decodescope::TransportBar</name>
     <message>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="37"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="38"/>
         <source>&amp;Model</source>
         <translation>模型(&amp;M)</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="37"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="38"/>
         <source>The model that runs</source>
         <translation>运行的模型</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="38"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="39"/>
         <source>&amp;Device</source>
         <translation>设备(&amp;D)</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="38"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="39"/>
         <source>What computes</source>
         <translation>计算设备</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="39"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="40"/>
         <source>&amp;Cache</source>
         <translation>缓存(&amp;C)</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="39"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="40"/>
         <source>How keys and values are kept; every token stays when you switch</source>
         <translation>键和值如何保留；切换时所有词元都不变</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="40"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="41"/>
         <source>Prom&amp;pt</source>
         <translation>提示(&amp;P)</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="40"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="41"/>
         <source>What the model goes on from</source>
         <translation>模型接着写的开头</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="125"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="126"/>
         <source>To the first step</source>
         <translation>到第一步</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="126"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="127"/>
         <source>To the first step (Home). At the first step: start again with the same prompt</source>
         <translation>到第一步 (Home)。已在第一步时：用同样的提示重新开始</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="133"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="134"/>
         <source>Step back</source>
         <translation>后退一步</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="133"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="134"/>
         <source>One step back: only the view moves (Left)</source>
         <translation>后退一步：只移动视图（左方向键）</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="135"/>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="246"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="136"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="267"/>
         <source>▶ Play</source>
         <translation>▶ 播放</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="135"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="136"/>
         <source>Play or pause</source>
         <translation>播放或暂停</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="135"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="136"/>
         <source>Play or pause (Space)</source>
         <translation>播放或暂停（空格）</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="138"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="139"/>
         <source>Step ▶|</source>
         <translation>步进 ▶|</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="138"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="139"/>
         <source>Step</source>
         <translation>步进</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="139"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="140"/>
         <source>One step: shown again while the view is back, generated at the end (Right)</source>
         <translation>前进一步：视图靠后时回放，在末尾则生成（右方向键）</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="141"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="142"/>
         <source>▶▶ End</source>
         <translation>▶▶ 到底</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="141"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="142"/>
         <source>Run to the end</source>
         <translation>运行到底</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="141"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="142"/>
         <source>Run to the end as fast as it goes (End)</source>
         <translation>全速运行到底 (End)</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="143"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="144"/>
         <source>speed</source>
         <translation>速度</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="154"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="155"/>
         <source>Race</source>
         <translation>竞速</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="155"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="156"/>
         <source>Race: after each step the same tokens go once more through the whole model without a cache</source>
         <translation>竞速：每步之后，同样的词元不用缓存再通过整个模型一次</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="159"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="160"/>
         <source>Settings</source>
         <translation>设置</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="160"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="161"/>
         <source>Sampler, seed, KV format, weights, threads, capture, length (Ctrl+,)</source>
         <translation>采样、种子、KV 格式、权重、线程、采集、长度 (Ctrl+,)</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="163"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="164"/>
         <source>Present F11</source>
         <translation>演示 F11</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="164"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="165"/>
         <source>Large type and chosen panels, for a lecture hall (F11)</source>
         <translation>大字号和选定的面板，适合课堂 (F11)</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="169"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="170"/>
         <source>Menu</source>
         <translation>菜单</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="170"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="171"/>
         <source>Menu (F10)</source>
         <translation>菜单 (F10)</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="199"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="200"/>
         <source>Model folder…</source>
         <translation>模型文件夹…</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="227"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="247"/>
         <source>Own text…</source>
         <translation>自己的文字…</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="246"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="267"/>
         <source>❚❚ Pause</source>
         <translation>❚❚ 暂停</translation>
     </message>
@@ -3012,274 +3031,349 @@
         <translation>预留的 {1} 行中已用 {0} 行；预留共 {2}。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="27"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="38"/>
         <source>{0} positions left the cache: {1}.</source>
         <translation>{0} 个位置离开缓存：{1}。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="28"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="39"/>
         <source>Position {1} left the cache.</source>
         <translation>位置 {1} 离开缓存。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="29"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="46"/>
         <source>Without the cache: {0} tokens through every layer, {1} times the products.</source>
         <translation>若无缓存：{0} 个词元要通过每一层，乘法是现在的 {1} 倍。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="30"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="47"/>
         <source>With a cache, one token would have been enough: {0} times fewer products.</source>
         <translation>若有缓存，算一个词元就够：乘法少到 1/{0}。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="31"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="48"/>
         <source>The pass took {0} ms.</source>
         <translation>这一遍用了 {0} 毫秒。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="32"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="49"/>
         <source>The pass took {0} ms, with attention captured.</source>
         <translation>这一遍用了 {0} 毫秒，含采集注意力。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="33"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="50"/>
         <source>The pass took {0} ms; it used its buffers for the first time and stays out of medians.</source>
         <translation>这一遍用了 {0} 毫秒；缓冲区首次使用，不计入中位数。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="35"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="52"/>
         <source>Next token: {0}, with {1} % by the plain softmax.</source>
         <translation>下一个词元：{0}，softmax 概率 {1} %。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="36"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="53"/>
         <source>The run ends here: the wanted number of tokens is reached.</source>
         <translation>运行到此结束：已达到要求的词元数。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="37"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="54"/>
         <source>The run ends here: the model wrote its end token.</source>
         <translation>运行到此结束：模型写出了结束词元。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="38"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="55"/>
         <source>The run ends here: the context of {0} tokens is full.</source>
         <translation>运行到此结束：{0} 个词元的上下文已满。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="39"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="56"/>
         <source>The run was stopped here.</source>
         <translation>运行在此停止。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="40"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="57"/>
         <source>{0} and {1} at {2} tokens: no difference that this measurement can show, {3} times ({4} to {5}).</source>
         <translation>{2} 个词元时 {0} 与 {1}：这次测量看不出差别，{3} 倍（{4} 到 {5}）。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="43"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="60"/>
         <source>The recompute lane has not run yet; there is nothing to compare.</source>
         <translation>重算一路还没有运行；无从比较。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="44"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="61"/>
         <source>This run keeps no cache: both lanes do the same work.</source>
         <translation>本次运行没有缓存：两路做同样的工作。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="45"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="62"/>
         <source>{0} times faster with the cache at {1} tokens: {2} ms instead of {3} ms.</source>
         <translation>{1} 个词元时用缓存快 {0} 倍：{2} 毫秒，而不是 {3} 毫秒。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="46"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="63"/>
         <source>No benefit at this length: {0} times at {1} tokens ({2} ms and {3} ms), because so few tokens are computed again almost for free.</source>
         <translation>这个长度没有收益：{1} 个词元时 {0} 倍（{2} 毫秒与 {3} 毫秒），因为这么少的词元重算几乎不花时间。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="49"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="66"/>
         <source>No benefit at this length: {0} times at {1} tokens ({2} ms and {3} ms), because reading the weights takes most of both passes.</source>
         <translation>这个长度没有收益：{1} 个词元时 {0} 倍（{2} 毫秒与 {3} 毫秒），因为两遍都主要花在读取权重上。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="52"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="69"/>
         <source>No benefit at this length: {0} times at {1} tokens ({2} ms and {3} ms), because starting a pass costs more here than the products that the cache saves.</source>
         <translation>这个长度没有收益：{1} 个词元时 {0} 倍（{2} 毫秒与 {3} 毫秒），因为启动一遍的开销比缓存省下的乘法还大。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="55"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="72"/>
         <source>There is no comparison yet.</source>
         <translation>还没有比较。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="56"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="73"/>
         <source>Same answer in all {0} comparisons; the largest logit difference is {1}.</source>
         <translation>{0} 次比较答案都相同；logit 最大差 {1}。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="57"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="74"/>
         <source>Same logits up to {1} in {0} comparisons, but the likeliest token changed in {2} of them: two tokens were equally likely.</source>
         <translation>{0} 次比较中 logits 相差不超过 {1}，但其中 {2} 次最可能的词元变了：两个词元同样可能。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="60"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="77"/>
         <source>Different answer in {2} of {0} comparisons; the largest logit difference is {1}.</source>
         <translation>{0} 次比较中有 {2} 次答案不同；logit 最大差 {1}。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="61"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="78"/>
         <source>Differs by design: rows have left the cache or are stored coarsely. The largest logit difference is {1} in {0} comparisons.</source>
         <translation>按设计就会不同：有的行已离开缓存，或存储较粗。{0} 次比较中 logit 最大差 {1}。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="64"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="81"/>
         <source>Growing</source>
         <translation>增长式</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="65"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="82"/>
         <source>Every step makes a new buffer that is longer by the new rows, copies the old rows into it and frees the old one. Nothing is reserved in advance, but the copies add up and for a moment old and new lie side by side.</source>
         <translation>每一步都新建一个加长的缓冲区，把旧行复制过去，再释放旧的。不预先占用内存，但复制会累积，而且新旧缓冲区会短暂并存。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="69"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="86"/>
         <source>Preallocated</source>
         <translation>预分配</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="70"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="87"/>
         <source>Room for all tokens is allocated at the start and every row is written at its own position. Nothing is copied, but what is reserved and not used yet is taken all the same.</source>
         <translation>一开始就为所有词元分配空间，每行写在自己的位置上。从不复制，但预留而未用的内存同样被占着。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="73"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="90"/>
         <source>Tokens that the cache has room for; 0 takes prompt and new tokens together, at most the model&apos;s context.</source>
         <translation>缓存可容纳的词元数；0 表示提示与新词元之和，最多为模型的上下文。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="76"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="93"/>
         <source>One allocation for all layers instead of one for each layer.</source>
         <translation>所有层合用一次分配，而不是每层一次。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="77"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="94"/>
         <source>Paged</source>
         <translation>分页</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="78"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="95"/>
         <source>The cache is divided into pages that a sequence takes one by one when it needs them. Branches of a conversation share pages and copy one only when they write into it.</source>
         <translation>缓存分成若干页，序列需要时一页一页地取用。对话的分支共享页，只在写入时才复制那一页。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="81"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="98"/>
         <source>Tokens of one page, a power of two: small pages waste less and share more, large ones need fewer entries.</source>
         <translation>每页的词元数，为二的幂：小页浪费少、共享多，大页所需的表项少。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="84"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="101"/>
         <source>Pages of the pool; 0 takes what prompt and new tokens need together, at most the model&apos;s context, and more when branches need them.</source>
         <translation>页池的页数；0 表示取提示与新词元合计所需（至多为模型的上下文），分支需要时再增加。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="87"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="104"/>
         <source>Ring (sliding window)</source>
         <translation>环形（滑动窗口）</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="88"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="105"/>
         <source>Only the last tokens stay: a new row takes the slot of the oldest, so memory and the work of a step stop growing. Deeper layers still carry what earlier rows read from tokens that have left, so the answer is neither that of full attention nor that of a run over the last tokens alone.</source>
         <translation>只保留最后的词元：新的一行占用最旧一行的槽位，因此内存和每一步的工作量不再增长。更深的层仍带有早先的行从已离开的词元读到的内容，所以答案既不同于完整注意力，也不同于只对最后的词元运行一遍。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="94"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="111"/>
         <source>Tokens that stay and that a token attends to, itself included.</source>
         <translation>保留下来并可被关注的词元数，包括自身。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="95"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="112"/>
         <source>Window with sinks</source>
         <translation>带汇聚点的窗口</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="96"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="113"/>
         <source>The first tokens and the last ones stay (StreamingLLM): the first take up attention that has nowhere else to go, and a plain window breaks down when they leave. Positions are those of the text, or are counted inside the cache, which lets a rotary model run on beyond its context without remembering more of the text.</source>
         <translation>保留最前面和最后面的词元（StreamingLLM）：最前面的词元承接无处可去的注意力，它们一离开，普通窗口就会失效。位置可以是文本中的位置，也可以在缓存内计数；后者让使用旋转位置的模型超出上下文继续运行，但并不会记住更多文本。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="102"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="119"/>
         <source>absolute: every token keeps its position in the text; rebased: positions count from 0 inside the cache.</source>
         <translation>absolute：每个词元保持它在文本中的位置；rebased：位置在缓存内从 0 数起。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="104"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="121"/>
         <source>Tokens at the beginning of the sequence that always stay.</source>
         <translation>序列开头始终保留的词元数。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="105"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="122"/>
         <source>Last tokens that stay beside the sinks, the newest included.</source>
         <translation>除汇聚点外保留的最后词元数，包括最新的一个。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="106"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="131"/>
         <source>No cache (recompute)</source>
         <translation>无缓存（重算）</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="107"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="132"/>
         <source>Nothing is kept: every step runs all tokens of the sequence through the model again and uses the last row only. This is what a decoder costs without a cache.</source>
         <translation>什么都不保留：每一步都让序列的全部词元重新通过模型，只用最后一行。这就是没有缓存时解码器的代价。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="110"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="135"/>
         <source>Bundled model</source>
         <translation>内置模型</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="111"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="136"/>
         <source>a small LLaMA that writes short stories in English and Chinese</source>
         <translation>一个用中英文写短故事的小 LLaMA</translation>
     </message>
     <message>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="137"/>
         <source>4 bytes per element, as computed</source>
         <translation>每个元素 4 字节，与计算时相同</translation>
     </message>
     <message>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="138"/>
         <source>2 bytes per element, 11 bits of precision</source>
         <translation>每个元素 2 字节，11 位精度</translation>
     </message>
     <message>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="139"/>
         <source>2 bytes per element, 8 bits of precision and the range of f32</source>
         <translation>每个元素 2 字节，8 位精度，范围与 f32 相同</translation>
     </message>
     <message>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="140"/>
         <source>1 byte per element and an f32 scale per token and head</source>
         <translation>每个元素 1 字节，每个词元和每个头另有一个 f32 比例因子</translation>
     </message>
     <message>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="141"/>
         <source>1 byte per element, keys with scales per channel and group of tokens, values per token, the newest in f32; options: int8-kivi(group=32,residual=32)</source>
         <translation>每个元素 1 字节：键按通道、每组词元共用比例因子，值按词元，最新的词元保留为 f32；选项：int8-kivi(group=32,residual=32)</translation>
     </message>
     <message>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="144"/>
         <source>A window drops tokens one by one, and int8-kivi keeps groups of tokens behind common scales: a group would have to stay until its last token leaves.</source>
         <translation>窗口逐个丢弃词元，而 int8-kivi 让一组词元共用比例因子：整组必须保留到最后一个词元离开为止。</translation>
     </message>
     <message>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="147"/>
         <source>Eviction by score takes single tokens from the middle, and int8-kivi keeps groups of tokens behind common scales.</source>
         <translation>按得分淘汰会从中间取走单个词元，而 int8-kivi 让一组词元共用比例因子。</translation>
     </message>
     <message>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="150"/>
         <source>A page must hold whole groups of int8-kivi: its size has to be a multiple of the group.</source>
         <translation>一页必须装下 int8-kivi 的整组：页的大小必须是组大小的倍数。</translation>
     </message>
     <message>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="152"/>
         <source>Pages found by their tokens hold int8-kivi rows only, and a conversation that begins there would need its newest tokens in full precision: it would not give what it gives alone.</source>
         <translation>按词元找到的页里只有 int8-kivi 的行，而从那里开始的对话需要最新词元的全精度行：结果会与单独运行时不同。</translation>
     </message>
     <message>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="156"/>
+        <source>Offloaded rows are moved one by one, and int8-kivi keeps groups of tokens behind common scales and its newest tokens apart.</source>
+        <translation>卸载的行逐行搬运，而 int8-kivi 让一组词元共用比例因子，并把最新的词元另行存放。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="159"/>
+        <source>Eviction by score reads the attention of each pass, and the joint pass of a batch does not hand it out by sequence.</source>
+        <translation>按得分淘汰要读取每一遍的注意力，而批次的合并计算不会按序列给出注意力。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="162"/>
+        <source>Offloaded rows are fetched into a pool with room for one layer of one sequence, and a batch computes a layer of all its sequences at once.</source>
+        <translation>卸载的行会取到只容一个序列一层的池中，而批次会同时计算所有序列的同一层。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="165"/>
         <source>Positions cannot be rebased in a model with learned positions: they are added to a token before its K and V are computed, so every row that stays would have to be computed again.</source>
         <translation>使用学习式位置的模型无法重排位置：位置在计算 K 和 V 之前就加到了词元上，留下的每一行都必须重新计算。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="40"/>
+        <source>Layer {0} dropped position {1}: least attended to, {2} in all.</source>
+        <translation>第 {0} 层丢弃了位置 {1}：得到的注意力最少，总共 {2}。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="41"/>
+        <source>In the same way {0} more rows left, of {1} layers in all.</source>
+        <translation>同样地，还有 {0} 行离开，共涉及 {1} 层。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="42"/>
+        <source>Each layer dropped what it had attended to least, one row after each token beyond its budget: {0} rows of {1} layers.</source>
+        <translation>每一层都丢弃得到注意力最少的行，超出预算后每个词元之后丢弃一行：{1} 层共 {0} 行。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="123"/>
+        <source>Heavy hitters (H2O)</source>
+        <translation>重击者（H2O）</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="124"/>
+        <source>Each layer keeps the newest tokens and those that have been attended to most; what has got the least attention leaves. Which tokens those are is known only after each row, so beyond the budget a prompt is fed token by token.</source>
+        <translation>每一层保留最新的词元和得到注意力最多的词元；得到注意力最少的离开。要等每一行算完才知道是哪些词元，所以超出预算后提示词要逐个词元送入。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="129"/>
+        <source>Tokens that each layer keeps, the recent ones included.</source>
+        <translation>每一层保留的词元数，包括最近的词元。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="130"/>
+        <source>Newest tokens that always stay.</source>
+        <translation>始终保留的最新词元数。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="27"/>
+        <source>K and V lie in host memory: {0} were moved, layer by layer, in {1} ms; at {2} GB/s, the fastest so far, it takes {3} ms at least.</source>
+        <translation>K 和 V 放在主机内存：逐层搬运 {0}，用时 {1} ms；按目前最快的 {2} GB/s，至少需要 {3} ms。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="31"/>
+        <source>K and V lie in a file: {0} were moved, layer by layer, in {1} ms; at {2} GB/s, the fastest so far, it takes {3} ms at least.</source>
+        <translation>K 和 V 放在文件中：逐层搬运 {0}，用时 {1} ms；按目前最快的 {2} GB/s，至少需要 {3} ms。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="35"/>
+        <source>Where K and V lie when not on the device: each layer is fetched into a pool of one layer before it runs.</source>
+        <translation>K 和 V 不在设备上时放在哪里：每一层运行之前，先取到只容一层的池中。</translation>
     </message>
 </context>
 <context>

@@ -85,6 +85,68 @@ TEST_F(Program, PrefillOnlyAndTraceAtEveryChunkSize) {
     EXPECT_EQ(lines, 9);  // prompt + n - 1
 }
 
+// Eviction by score: what left and why, layer by layer, the same at every chunk size.
+TEST_F(Program, HeavyHittersSayWhatTheyDropped) {
+    const Json model = run_json("info bundled --json");
+    const std::string prompt = "generate --tokens 5,6,7,8,9,10,11,12,13,14,15 -n 4 --ignore-eos --json "
+                               "--cache h2o:budget=6,recent=2 ";
+    const fs::path a = folder_ / "a.jsonl", b = folder_ / "b.jsonl";
+    const Json j = run_json(prompt + "--chunk 1 --trace " + a.string());
+    const Json other = run_json(prompt + "--chunk 8 --trace " + b.string());
+    EXPECT_EQ(other["tokens"], j["tokens"]);
+    const std::size_t layers = j["steps"][1]["dropped"].size();
+    EXPECT_GT(layers, 1u);
+    for (int i = 0; i < 4; ++i) {
+        const Json& step = j["steps"][static_cast<std::size_t>(i)];
+        EXPECT_EQ(step["tokens_stored"], 6);
+        EXPECT_EQ(step["dropped"].size(), (i == 0 ? 5u : 1u) * layers);
+        for (std::size_t d = 0; d < step["dropped"].size(); ++d) {
+            const Json &gone = step["dropped"][d], &same = other["steps"][static_cast<std::size_t>(i)]["dropped"][d];
+            EXPECT_EQ(gone["position"], same["position"]);
+            EXPECT_EQ(gone["layer"], same["layer"]);
+            EXPECT_NEAR(gone["score"].get<double>(), same["score"].get<double>(), 1e-4);
+            EXPECT_LT(gone["position"], 10 + i);
+        }
+        for (const Json& position : step["evicted"]) EXPECT_LT(position, 10 + i);
+    }
+    std::ifstream first(a), second(b);
+    int lines = 0, differing = 0;
+    for (std::string x, y; std::getline(first, x) && std::getline(second, y); ++lines) {
+        const Json p = Json::parse(x), q = Json::parse(y);
+        EXPECT_EQ(p["entry_positions"], q["entry_positions"]);
+        for (std::size_t layer = 0; layer < layers; ++layer) {
+            EXPECT_EQ(p["entry_positions"][layer].size(), static_cast<std::size_t>(std::min(lines + 1, 7)));
+            EXPECT_EQ(p["attention"][layer][0].size(), p["entry_positions"][layer].size());
+            differing += p["entry_positions"][layer] != p["entry_positions"][0] ? 1 : 0;
+        }
+    }
+    EXPECT_EQ(lines, 14);
+    EXPECT_GT(differing, 0);
+    EXPECT_EQ(run("generate --tokens 5 -n 1 --cache h2o:budget=4,recent=4").code, 2);
+    EXPECT_EQ(run("generate --tokens 5 -n 1 --cache h2o:budget=100000,recent=4").code, 1);
+}
+
+// Offloaded: the same text and hash, and what was moved.
+TEST_F(Program, OffloadMovesAndChangesNothing) {
+    const long long per_token = run_json("info bundled --json")["kv_bytes_per_token"]["f32"].get<long long>();
+    const std::string prompt = "generate --tokens 5,6,7,8,9 -n 3 --ignore-eos --json --cache ";
+    const Json plain = run_json(prompt + "preallocated");
+    for (const std::string place : {"host", "file"}) {
+        const Json j = run_json(prompt + "preallocated:offload=" + place);
+        EXPECT_EQ(j["logits_hash"], plain["logits_hash"]);
+        EXPECT_EQ(j["kv_bytes_peak"], plain["kv_bytes_peak"]);
+        for (int i = 0; i < 3; ++i) {
+            const Json& moved = j["steps"][static_cast<std::size_t>(i)]["offload"];
+            EXPECT_EQ(moved["place"], place);
+            EXPECT_EQ(moved["fetched_bytes"], (i == 0 ? 0 : 4 + i) * per_token);
+            EXPECT_EQ(moved["returned_bytes"], (i == 0 ? 5 : 1) * per_token);
+            EXPECT_LE(moved["bound_micros"].get<double>(), moved["micros"].get<double>() * 1.000001);
+        }
+    }
+    EXPECT_EQ(run("generate --tokens 5 -n 1 --cache recompute:offload=host").code, 2);
+    EXPECT_EQ(run("generate --tokens 5 -n 1 --cache ring:window=4,offload=tape").code, 2);
+}
+
 // SW-01 on the command line: the ring holds exactly its window, and its trace is the same at every chunk size.
 TEST_F(Program, WindowsKeepWhatTheySay) {
     const long long per_token = run_json("info bundled --json")["kv_bytes_per_token"]["f32"].get<long long>();

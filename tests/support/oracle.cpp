@@ -93,6 +93,9 @@ private:
         }
     }
     bool sees(std::size_t r, std::size_t j) const {
+        if (options_.visible_in_layer)
+            return options_.visible_in_layer(static_cast<std::int64_t>(result_.attention.size()) - 1,
+                                             static_cast<std::int64_t>(r), static_cast<std::int64_t>(j));
         if (options_.visible) return options_.visible(static_cast<std::int64_t>(r), static_cast<std::int64_t>(j));
         return j <= r;
     }
@@ -163,6 +166,12 @@ private:
                     }
                 }
                 captured[static_cast<std::size_t>(h)].push_back(weights);
+            }
+            if (options_.row_done) {
+                std::vector<Vector> of_row;
+                for (const auto& head : captured) of_row.push_back(head.back());
+                options_.row_done(static_cast<std::int64_t>(result_.attention.size()) - 1,
+                                  static_cast<std::int64_t>(r), of_row);
             }
             const Vector out = linear(joined, w.output, w.output_bias, c_.hidden);
             for (std::size_t i = 0; i < out.size(); ++i) hidden[r][i] += out[i];

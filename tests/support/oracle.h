@@ -14,6 +14,12 @@ namespace decodescope {
 struct OracleOptions {
     // Whether row i sees position j; full causal attention when empty.
     std::function<bool(std::int64_t row, std::int64_t position)> visible;
+    // The same where layers see different positions; goes before `visible`.
+    std::function<bool(std::int64_t layer, std::int64_t row, std::int64_t position)> visible_in_layer;
+    // After each row of a layer, in order: its attention, [heads][positions]. What it decides may change what the rows
+    // after it see.
+    std::function<void(std::int64_t layer, std::int64_t row, const std::vector<std::vector<double>>& weights)>
+        row_done;
     // The position that row i gives to token j, itself included, when every row counts anew: keys are then rotated for
     // each row. The token's own when empty.
     std::function<std::int64_t(std::int64_t row, std::int64_t position)> position_in_row;

@@ -38,7 +38,11 @@ void copy_row(const RunRecording& from, RunRecording& to, std::int32_t index) {
         entries = row.entries;
         positions = row.positions;
     }
-    const RunRecording::NewRow row{from.row(index), from.row_display(index), from.row_text(index)};
+    RunRecording::NewRow row{from.row(index), from.row_display(index), from.row_text(index)};
+    for (int layer = 0; layer < layers && from.layers_differ(index); ++layer) {
+        const AttentionRow seen = from.attention(index, layer);
+        row.layers.push_back({seen.entries, seen.positions});
+    }
     to.append_row_f16(row, k_rms, v_rms, attention, entries, positions, from.attention_left_out(index));
 }
 

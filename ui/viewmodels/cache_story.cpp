@@ -91,6 +91,13 @@ QString CacheStory::sentence(const ViewedStep& view) const {
     return {};
 }
 
+std::optional<float> eviction_score(const RunRecording& recording, int step, int layer, int position) {
+    const auto facts = recording.step(step);
+    for (const EvictedEntry& entry : facts->evicted)
+        if (entry.layer == layer && entry.position == position && entry.scored()) return entry.score;
+    return std::nullopt;
+}
+
 ExportTable cache_table(const RunRecording& recording, int step) {
     ExportTable table;
     table.title = "KV cache";
@@ -105,7 +112,7 @@ ExportTable cache_table(const RunRecording& recording, int step) {
             const int row = track.row_of(position);
             if (row < 0 || row >= view.row_limit) continue;
             const TokenRow& token = recording.row(row);
-            const auto evicted = recording.evicted_at(position, step);
+            const auto evicted = recording.evicted_at(position, step, layer);
             const char* state = !keeps                  ? "not kept"
                                 : evicted               ? "evicted"
                                 : row >= view.first_new ? "just written"

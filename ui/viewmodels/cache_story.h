@@ -3,6 +3,7 @@
 
 #include <QString>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "ui/viewmodels/export_table.h"
@@ -31,6 +32,9 @@ private:
     CacheKind kind_ = CacheKind::None;
     std::vector<std::int64_t> copied_;  // [steps], running sum
 };
+
+// The attention that the row had got in the layer when it was dropped, where that decided.
+std::optional<float> eviction_score(const RunRecording& recording, int step, int layer, int position);
 
 // One row per layer and position as of a step: layer, position, token, state, step in which it was written, K RMS, V
 // RMS.

@@ -24,8 +24,25 @@ constexpr const char* kContext = "engine";
     QT_TRANSLATE_NOOP(
         "engine", "The cache grew: {0} were copied into longer buffers; at the peak, old and new took {1} together."),
     QT_TRANSLATE_NOOP("engine", "{0} of {1} reserved rows are in use; the reserve holds {2}."),
+    QT_TRANSLATE_NOOP(
+        "engine",
+        "K and V lie in host memory: {0} were moved, layer by layer, in {1} ms; at {2} GB/s, the fastest so far, it "
+        "takes {3} ms at least."),
+    QT_TRANSLATE_NOOP(
+        "engine",
+        "K and V lie in a file: {0} were moved, layer by layer, in {1} ms; at {2} GB/s, the fastest so far, it takes "
+        "{3} ms at least."),
+    QT_TRANSLATE_NOOP("engine",
+                      "Where K and V lie when not on the device: each layer is fetched into a pool of one layer before "
+                      "it runs."),
     QT_TRANSLATE_NOOP("engine", "{0} positions left the cache: {1}."),
     QT_TRANSLATE_NOOP("engine", "Position {1} left the cache."),
+    QT_TRANSLATE_NOOP("engine", "Layer {0} dropped position {1}: least attended to, {2} in all."),
+    QT_TRANSLATE_NOOP("engine", "In the same way {0} more rows left, of {1} layers in all."),
+    QT_TRANSLATE_NOOP(
+        "engine",
+        "Each layer dropped what it had attended to least, one row after each token beyond its budget: {0} rows of "
+        "{1} layers."),
     QT_TRANSLATE_NOOP("engine", "Without the cache: {0} tokens through every layer, {1} times the products."),
     QT_TRANSLATE_NOOP("engine", "With a cache, one token would have been enough: {0} times fewer products."),
     QT_TRANSLATE_NOOP("engine", "The pass took {0} ms."),
@@ -103,6 +120,14 @@ constexpr const char* kContext = "engine";
                                 "0 inside the cache."),
     QT_TRANSLATE_NOOP("engine", "Tokens at the beginning of the sequence that always stay."),
     QT_TRANSLATE_NOOP("engine", "Last tokens that stay beside the sinks, the newest included."),
+    QT_TRANSLATE_NOOP("engine", "Heavy hitters (H2O)"),
+    QT_TRANSLATE_NOOP(
+        "engine",
+        "Each layer keeps the newest tokens and those that have been attended to most; what has got the least attention "
+        "leaves. "
+        "Which tokens those are is known only after each row, so beyond the budget a prompt is fed token by token."),
+    QT_TRANSLATE_NOOP("engine", "Tokens that each layer keeps, the recent ones included."),
+    QT_TRANSLATE_NOOP("engine", "Newest tokens that always stay."),
     QT_TRANSLATE_NOOP("engine", "No cache (recompute)"),
     QT_TRANSLATE_NOOP("engine",
                       "Nothing is kept: every step runs all tokens of the sequence through the model again and uses "
@@ -128,6 +153,15 @@ constexpr const char* kContext = "engine";
                       "Pages found by their tokens hold int8-kivi rows only, and a conversation that begins "
                       "there would need its newest tokens in full precision: it would not give what it gives "
                       "alone."),
+    QT_TRANSLATE_NOOP("engine",
+                      "Offloaded rows are moved one by one, and int8-kivi keeps groups of tokens behind common "
+                      "scales and its newest tokens apart."),
+    QT_TRANSLATE_NOOP("engine",
+                      "Eviction by score reads the attention of each pass, and the joint pass of a batch does not "
+                      "hand it out by sequence."),
+    QT_TRANSLATE_NOOP("engine",
+                      "Offloaded rows are fetched into a pool with room for one layer of one sequence, and a batch "
+                      "computes a layer of all its sequences at once."),
     QT_TRANSLATE_NOOP("engine",
                       "Positions cannot be rebased in a model with learned positions: they are added to a token "
                       "before its K and V are computed, so every row that stays would have to be computed "

@@ -91,6 +91,11 @@ QString memory_words(const RunFacts& facts, const StepFacts& step, const QColor&
     if (step.kv.page_tokens > 0)
         for (const QString& words : page_words(step.kv)) add(words);
     else if (const QString words = capacity_words(step.kv); !words.isEmpty()) add(words);
+    if (step.kv.offload != OffloadPlace::None)
+        add((step.kv.offload == OffloadPlace::Host
+                 ? Text::tr("K and V lie in host memory; on the device is room for one layer: %1 [measured]")
+                 : Text::tr("K and V lie in a file; on the device is room for one layer: %1 [measured]"))
+                .arg(format_bytes_exact(step.kv.offload_pool_bytes)));
     if (step.kv.copied_bytes > 0)
         add(Text::tr("This step copied %1 to grow the cache; old and new together took %2 [measured]")
                 .arg(format_bytes_exact(step.kv.copied_bytes), format_bytes_exact(step.kv.peak_bytes)));

@@ -14,9 +14,9 @@ using testing::HasSubstr;
 TEST(CacheSpec, KnowsTheStrategiesInMenuOrder) {
     std::vector<std::string> ids;
     for (const auto& descriptor : strategy_catalogue()) ids.push_back(descriptor.id);
-    EXPECT_THAT(ids, testing::ElementsAre("recompute", "growing", "preallocated", "ring", "sinks", "paged"));
+    EXPECT_THAT(ids, testing::ElementsAre("recompute", "growing", "preallocated", "ring", "sinks", "paged", "h2o"));
     EXPECT_FALSE(find_strategy("recompute")->has_cache);
-    EXPECT_EQ(find_strategy("h2o"), nullptr);
+    EXPECT_EQ(find_strategy("heavy"), nullptr);
 }
 
 TEST(CacheSpec, EveryDescriptorCanBeShownAndMade) {
@@ -62,16 +62,17 @@ void expect_refused(const std::string& text, const std::string& named, const std
 }
 
 TEST(CacheSpec, RefusesByName) {
-    expect_refused("", "\"\"", "recompute, growing, preallocated, ring, sinks and paged");
-    expect_refused("h2o:budget=8", "\"h2o\"", "recompute, growing, preallocated, ring, sinks and paged");
+    expect_refused("", "\"\"", "recompute, growing, preallocated, ring, sinks, paged and h2o");
+    expect_refused("heavy:budget=8", "\"heavy\"", "recompute, growing, preallocated, ring, sinks, paged and h2o");
     expect_refused("ring:window=0", "\"0\"", "a whole number from 1 to 16777216");
     expect_refused("sinks:positions=learned", "\"learned\"", "one of absolute and rebased");
     for (const char* page : {"0", "3", "15", "512", "-1", ""})
         expect_refused(std::string("paged:page=") + page, std::string("\"") + page + "\"", "one of 1, 2, 4, 8, 16");
     expect_refused("Growing", "\"Growing\"", "growing");
-    expect_refused("growing:capacity=3", "\"capacity\"", "It has none.");
-    expect_refused("growing:", "\"\"", "It has none.");
-    expect_refused("preallocated:size=3", "\"size\"", "capacity and slab");
+    expect_refused("growing:capacity=3", "\"capacity\"", "It has offload.");
+    expect_refused("recompute:offload=host", "\"offload\"", "It has none.");
+    expect_refused("growing:", "\"\"", "It has offload.");
+    expect_refused("preallocated:size=3", "\"size\"", "capacity, slab and offload");
     expect_refused("preallocated:capacity", "capacity", "a whole number from 0 to 16777216");
     expect_refused("preallocated:capacity=", "\"\"", "a whole number from 0 to 16777216");
     expect_refused("preallocated:capacity=-1", "\"-1\"", "a whole number from 0 to 16777216");
@@ -80,8 +81,8 @@ TEST(CacheSpec, RefusesByName) {
     expect_refused("preallocated:capacity=99999999999999999999", "99999999999999999999", "16777216");
     expect_refused("preallocated:slab=maybe", "\"maybe\"", "true or false");
     expect_refused("preallocated:slab=true,slab=true", "slab", "twice");
-    expect_refused("preallocated:slab=true,", "\"\"", "capacity and slab");
-    expect_refused("preallocated:capacity=8,offload=host", "\"offload\"", "capacity and slab");
+    expect_refused("preallocated:slab=true,", "\"\"", "capacity, slab and offload");
+    expect_refused("preallocated:capacity=8,offload=disk", "\"disk\"", "one of none, host and file");
 }
 
 TEST(CacheSpec, ChecksSpecsThatWereNotParsed) {

@@ -234,6 +234,15 @@ TEST(Batch, RefusedAtOnce) {
         EXPECT_EQ(refused.error().kind, ErrorKind::Unsupported);
     }
     const auto model = loaded(make_tiny_llama());
+    // What only a pass of one sequence can do.
+    for (const auto& [cache, why] : {std::pair{"h2o:budget=8,recent=2", "Eviction by score reads the attention"},
+                                     {"growing:offload=host", "Offloaded rows are fetched into a pool"},
+                                     {"paged:page=4,offload=file", "Offloaded rows are fetched into a pool"}}) {
+        const auto refused = Batch::create(model, Together::batch_config(session_config(cache)));
+        ASSERT_FALSE(refused.ok()) << cache;
+        EXPECT_EQ(refused.error().kind, ErrorKind::Unsupported);
+        EXPECT_EQ(refused.error().message.find(why), 0u) << refused.error().message;
+    }
     auto made = Batch::create(model, Together::batch_config(session_config("preallocated:capacity=16")));
     ASSERT_TRUE(made.ok());
     const auto batch = std::move(*made);

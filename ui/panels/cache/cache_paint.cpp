@@ -82,7 +82,7 @@ QRgb CacheView::cell_color(int layer, int lane, const CacheColumn& column) const
     if (recomputes()) return t.shade(Role::Recompute, 0.22f);
     int gone = 0;
     if (evictions_)
-        for (int position = column.first; position < end; ++position) gone += is_evicted(position) ? 1 : 0;
+        for (int position = column.first; position < end; ++position) gone += is_evicted(layer, position) ? 1 : 0;
     if (gone > 0 && gone * 2 >= end - column.first) return t.color(Role::Card).rgb();
     return t.shade(lane == 0 ? Role::K : Role::V, shades_.strength(layer, lane, column.first, end));
 }
@@ -142,16 +142,19 @@ void CacheView::paint_evicted(QPainter& painter, const CacheMapLayout& layout) c
     const int now = view_.facts->index;
     for (const CacheColumn& column : layout.columns()) {
         if (column.first >= filled()) break;
-        const auto step = context_.recording->evicted_at(column.first, now);
-        if (!step) continue;
-        QColor ink = t.color(Role::QuietInk);
-        ink.setAlphaF(std::max(0.3f, 0.9f - 0.03f * static_cast<float>(now - *step)));
-        const QString number = QStringLiteral("%1").arg(*step);
+        std::optional<std::int32_t> above;  // what the layer above shows
         for (int layer = 0; layer < layout.layers(); ++layer) {
+            const auto step = context_.recording->evicted_at(column.first, now, layer);
+            const bool news = step != above;
+            above = step;
+            if (!step) continue;
+            QColor ink = t.color(Role::QuietInk);
+            ink.setAlphaF(std::max(0.3f, 0.9f - 0.03f * static_cast<float>(now - *step)));
+            const QString number = QStringLiteral("%1").arg(*step);
             for (int lane = 0; lane < 2; ++lane) {
                 const QRectF row = layout.lane_rect(layer, lane);
                 const QRectF cell(column.x, row.top(), column.width - (column.merged ? 0 : 1), row.height());
-                const bool with_number = layer == 0 && lane == 0 && cell.width() >= text_width(t.note(), number) &&
+                const bool with_number = news && lane == 0 && cell.width() >= text_width(t.note(), number) &&
                                          cell.height() >= text_height(t.note()) - 2;
                 if (with_number) paint_text(painter, cell, Qt::AlignCenter, number, t.note(), t.color(Role::QuietInk));
                 else paint_hatch(painter, cell, ink, 4);

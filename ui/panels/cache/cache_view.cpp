@@ -201,8 +201,8 @@ void CacheView::fit() {
     update();
 }
 
-bool CacheView::is_evicted(int position) const {
-    return evictions_ && context_.recording->evicted_at(position, view_.facts->index).has_value();
+bool CacheView::is_evicted(int layer, int position) const {
+    return evictions_ && context_.recording->evicted_at(position, view_.facts->index, layer).has_value();
 }
 
 SelectionPoint CacheView::point_of(const CacheHit& hit) const {
@@ -228,11 +228,14 @@ QStringList CacheView::facts_of(const CacheHit& hit) const {
         lines << size << tr("computed again in every step, then thrown away");
         return lines;
     }
-    const auto evicted = evictions_ ? recording.evicted_at(hit.position, view_.facts->index) : std::nullopt;
     lines << size + QStringLiteral(" · ") +
                  (token.step == 0 ? tr("written by the prefill") : tr("written in step %1").arg(token.step));
-    if (evicted) lines << tr("evicted in step %1: no later token reads it").arg(*evicted);
-    else lines << tr("click shows the numbers, Esc clears");
+    const int left =
+        evictions_ ? recording.evicted_at(hit.position, view_.facts->index, hit.layer).value_or(-1) : -1;
+    if (left < 0) return lines << tr("click shows the numbers, Esc clears");
+    if (const auto score = eviction_score(recording, left, hit.layer, hit.position))
+        lines << tr("least attended to in this layer: %1 in all [measured]").arg(format_value(*score));
+    lines << tr("evicted in step %1: no later token reads it").arg(left);
     return lines;
 }
 

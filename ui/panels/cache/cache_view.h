@@ -75,7 +75,7 @@ private:
     void paint_hover(QPainter& painter) const;
     QStringList facts_of(const CacheHit& hit) const;
 
-    bool is_evicted(int position) const;
+    bool is_evicted(int layer, int position) const;
     SelectionPoint point_of(const CacheHit& hit) const;
     void move_pin(int layers, int positions);
 
