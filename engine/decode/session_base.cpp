@@ -155,13 +155,18 @@ Result<PassResult> SessionBase::end_pass(const PassRunner& joint, std::int64_t f
     return take_pass(pass_tokens_, std::move(result));
 }
 
-// Strategies that score learn what the pass attended to, and say what leaves.
+// Strategies that score learn what the pass attended to, in all layers that share their table, and say what leaves.
 void SessionBase::observe() {
-    if (!cache_.wants_weight_sums()) return;
-    for (int layer = 0; layer < cache_.layers(); ++layer) {
-        const int group = cache_.group_of(layer);
+    for (int group = 0; group < cache_.count(); ++group) {
         if (!cache_.group(group).wants_weight_sums()) continue;
-        cache_.group(group).observe(runner_.weight_sums(layer), plans_[static_cast<std::size_t>(group)]);
+        std::vector<float> sums;  // [rows, entries]
+        for (int layer = 0; layer < cache_.layers(); ++layer) {
+            if (cache_.group_of(layer) != group) continue;
+            const std::span<const float> of_layer = runner_.weight_sums(layer);
+            sums.resize(of_layer.size());
+            for (std::size_t i = 0; i < sums.size(); ++i) sums[i] += of_layer[i];
+        }
+        cache_.group(group).observe(sums, plans_[static_cast<std::size_t>(group)]);
     }
 }
 
