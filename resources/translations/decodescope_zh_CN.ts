@@ -2037,6 +2037,10 @@
         <source>Sweep: %1</source>
         <translation>扫描：%1</translation>
     </message>
+    <message>
+        <source>Compare: %1</source>
+        <translation>比较：%1</translation>
+    </message>
 </context>
 <context>
     <name>decodescope::SettingsPopover</name>
@@ -2232,7 +2236,7 @@
     </message>
     <message>
         <location filename="../../ui/session/state_table.cpp" line="68"/>
-        <source>A sweep is running; wait for it or cancel.</source>
+        <source>A measurement is running; wait for it or cancel.</source>
         <translation>正在扫描；请等待或取消。</translation>
     </message>
     <message>
@@ -3119,6 +3123,54 @@
         <source>a small LLaMA that writes short stories in English and Chinese</source>
         <translation>一个用中英文写短故事的小 LLaMA</translation>
     </message>
+    <message>
+        <source>{0}: {1} ms per step, {2} times the time of {3} ({4} to {5} in the middle half of {6} pairs of steps; faster in {7}).</source>
+        <translation>{0}：每步 {1} 毫秒，为 {3} 的 {2} 倍（{6} 对步的中间一半为 {4} 至 {5}，其中 {7} 对更快）。</translation>
+    </message>
+    <message>
+        <source>{0}: {1} ms per step; no difference from {3} that {6} pairs of steps can show, {2} times ({4} to {5} in the middle half; faster in {7}).</source>
+        <translation>{0}：每步 {1} 毫秒；{6} 对步显示不出与 {3} 的差别，{2} 倍（中间一半为 {4} 至 {5}，其中 {7} 对更快）。</translation>
+    </message>
+    <message>
+        <source>{0}: the logits equal those of {1} bit for bit in all {2} passes.</source>
+        <translation>{0}：全部 {2} 遍的 logits 与 {1} 逐位相同。</translation>
+    </message>
+    <message>
+        <source>{0}: the logits differ from those of {1} by {2} at most, which is rounding.</source>
+        <translation>{0}：logits 与 {1} 最多相差 {2}，属于舍入。</translation>
+    </message>
+    <message>
+        <source>{0}: the logits differ from those of {1} by up to {2} (at {3} tokens); KL divergence up to {4}, on average {5} nats.</source>
+        <translation>{0}：logits 与 {1} 最多相差 {2}（{3} 个词元时）；KL 散度最大 {4}，平均 {5} 奈特。</translation>
+    </message>
+    <message>
+        <source>{0} writes the same {1} tokens as {2}.</source>
+        <translation>{0} 写出的 {1} 个词元与 {2} 相同。</translation>
+    </message>
+    <message>
+        <source>{0} writes another text: the first different token is number {1} of the new ones.</source>
+        <translation>{0} 写出不同的文本：第一个不同的是第 {1} 个新词元。</translation>
+    </message>
+    <message>
+        <source>{0} copied {1} to grow; at its peak it held {2}, for {3} that are used at the end.</source>
+        <translation>{0} 为增长复制了 {1}；峰值占用 {2}，而结束时只用 {3}。</translation>
+    </message>
+    <message>
+        <source>{0} ended early: {1}</source>
+        <translation>{0} 提前结束：{1}</translation>
+    </message>
+    <message>
+        <source>A source article says that preallocation is about 20 % faster. Measured here up to {6} tokens: a step takes {0} % less time than with a growing cache ({1} to {2} % in the middle half of {3} pairs of steps, less in {7} of them), {4} ms instead of {5} ms.</source>
+        <translation>原文章称预分配约快 20 %。本机实测，至 {6} 个词元：每步用时比增长式少 {0} %（{3} 对步的中间一半为 {1} 至 {2} %，其中 {7} 对更少），{4} 毫秒而不是 {5} 毫秒。</translation>
+    </message>
+    <message>
+        <source>A source article says that preallocation is about 20 % faster. Measured here up to {6} tokens: a step takes {0} % more time than with a growing cache ({1} to {2} % in the middle half of {3} pairs of steps, more in {7} of them), {4} ms instead of {5} ms.</source>
+        <translation>原文章称预分配约快 20 %。本机实测，至 {6} 个词元：每步用时比增长式多 {0} %（{3} 对步的中间一半为 {1} 至 {2} %，其中 {7} 对更多），{4} 毫秒而不是 {5} 毫秒。</translation>
+    </message>
+    <message>
+        <source>A source article says that preallocation is about 20 % faster. Measured here up to {6} tokens: no difference that {3} pairs of steps can show; a step takes {0} % less time than with a growing cache ({1} to {2} % in the middle half, less in {7} pairs), {4} ms and {5} ms.</source>
+        <translation>原文章称预分配约快 20 %。本机实测，至 {6} 个词元：{3} 对步显示不出差别；每步用时比增长式少 {0} %（中间一半为 {1} 至 {2} %，其中 {7} 对更少），{4} 毫秒与 {5} 毫秒。</translation>
+    </message>
 </context>
 <context>
     <name>panels</name>
@@ -3181,6 +3233,373 @@
         <location filename="../../ui/panels/catalogue.cpp" line="30"/>
         <source>The viewed step in words and numbers, stage by stage.</source>
         <translation>用文字和数字逐阶段说明所看的一步。</translation>
+    </message>
+    <message>
+        <source>Compare</source>
+        <translation>比较</translation>
+    </message>
+    <message>
+        <source>Up to four configurations on the same prompt: time, memory, logits and text.</source>
+        <translation>同一提示上最多四个配置：时间、内存、logits 与文本。</translation>
+    </message>
+</context>
+<context>
+    <name>CompareModel</name>
+    <message>
+        <source>n/a</source>
+        <translation>无</translation>
+    </message>
+    <message>
+        <source>%1 (%2 to %3)</source>
+        <translation>%1（%2 至 %3）</translation>
+    </message>
+    <message>
+        <source>length</source>
+        <translation>长度</translation>
+    </message>
+    <message>
+        <source>end token</source>
+        <translation>结束词元</translation>
+    </message>
+    <message>
+        <source>context full</source>
+        <translation>上下文已满</translation>
+    </message>
+    <message>
+        <source>cancelled</source>
+        <translation>已取消</translation>
+    </message>
+    <message>
+        <source>none</source>
+        <translation>无</translation>
+    </message>
+    <message>
+        <source>ms per step</source>
+        <translation>毫秒 / 步</translation>
+    </message>
+    <message>
+        <source>Median of the decode steps, lowest to highest; first uses left out</source>
+        <translation>解码各步的中位数，最低至最高；不计首次使用</translation>
+    </message>
+    <message>
+        <source>times the step of 1</source>
+        <translation>为 1 的多少倍</translation>
+    </message>
+    <message>
+        <source>Each step against the same step of configuration 1: median, and the middle half</source>
+        <translation>每一步与配置 1 的同一步相比：中位数与中间一半的范围</translation>
+    </message>
+    <message>
+        <source>prefill, ms</source>
+        <translation>预填充，毫秒</translation>
+    </message>
+    <message>
+        <source>Median of the prefills after one that warms up, lowest to highest</source>
+        <translation>预热一次之后各次预填充的中位数，最低至最高</translation>
+    </message>
+    <message>
+        <source>KV used</source>
+        <translation>KV 已用</translation>
+    </message>
+    <message>
+        <source>Bytes of the tokens that are stored at the end, all layers</source>
+        <translation>结束时所存词元占用的字节，所有层</translation>
+    </message>
+    <message>
+        <source>KV reserved</source>
+        <translation>KV 预留</translation>
+    </message>
+    <message>
+        <source>Bytes that were allocated for the cache at the end</source>
+        <translation>结束时为缓存分配的字节</translation>
+    </message>
+    <message>
+        <source>KV peak</source>
+        <translation>KV 峰值</translation>
+    </message>
+    <message>
+        <source>Highest bytes of the cache at any moment: old and new while it grows</source>
+        <translation>任一时刻缓存的最大字节数：增长时新旧并存</translation>
+    </message>
+    <message>
+        <source>copied</source>
+        <translation>已复制</translation>
+    </message>
+    <message>
+        <source>Bytes that were moved because the cache grew, over the whole run</source>
+        <translation>整个运行中因缓存增长而搬动的字节</translation>
+    </message>
+    <message>
+        <source>weights</source>
+        <translation>权重</translation>
+    </message>
+    <message>
+        <source>Bytes of the weights as they are stored</source>
+        <translation>权重实际存储的字节</translation>
+    </message>
+    <message>
+        <source>largest logit difference</source>
+        <translation>logit 最大差</translation>
+    </message>
+    <message>
+        <source>To configuration 1 on the same tokens, and at which length</source>
+        <translation>相同词元下与配置 1 之差，以及出现时的长度</translation>
+    </message>
+    <message>
+        <source>0, bit for bit</source>
+        <translation>0，逐位相同</translation>
+    </message>
+    <message>
+        <source>%1 at %2</source>
+        <translation>%1，长度 %2</translation>
+    </message>
+    <message>
+        <source>KL divergence, nats</source>
+        <translation>KL 散度，奈特</translation>
+    </message>
+    <message>
+        <source>Of the next-token probabilities from those of configuration 1: largest, and mean</source>
+        <translation>下一词元概率相对配置 1 的散度：最大值与平均值</translation>
+    </message>
+    <message>
+        <source>%1, mean %2</source>
+        <translation>%1，平均 %2</translation>
+    </message>
+    <message>
+        <source>first different token</source>
+        <translation>第一个不同的词元</translation>
+    </message>
+    <message>
+        <source>Of the new tokens, counted from 1, when each writes on its own</source>
+        <translation>各自独立生成时，新词元中的序号，从 1 数起</translation>
+    </message>
+    <message>
+        <source>ended by</source>
+        <translation>结束原因</translation>
+    </message>
+    <message>
+        <source>Why the text of each ends</source>
+        <translation>各配置的文本为何结束</translation>
+    </message>
+</context>
+<context>
+    <name>ComparePanel</name>
+    <message>
+        <source>Progress and messages of the comparison</source>
+        <translation>比较的进度与消息</translation>
+    </message>
+    <message>
+        <source>same prompt, same tokens, steps in turn</source>
+        <translation>相同提示、相同词元、轮流逐步</translation>
+    </message>
+    <message>
+        <source>%1 configurations, %2 steps [measured]</source>
+        <translation>%1 个配置，%2 步 [实测]</translation>
+    </message>
+    <message>
+        <source>Configurations compared</source>
+        <translation>配置比较</translation>
+    </message>
+    <message>
+        <source>The comparison in words</source>
+        <translation>比较的文字说明</translation>
+    </message>
+    <message>
+        <source>The comparison as a table</source>
+        <translation>比较的表格</translation>
+    </message>
+    <message>
+        <source>Export</source>
+        <translation>导出</translation>
+    </message>
+    <message>
+        <source>Save the figure or the table</source>
+        <translation>保存图或表</translation>
+    </message>
+    <message>
+        <source>Cancelled: what was measured before is shown.</source>
+        <translation>已取消：显示此前测得的结果。</translation>
+    </message>
+    <message>
+        <source>the same tokens as 1</source>
+        <translation>词元与 1 相同</translation>
+    </message>
+    <message>
+        <source>Text of configuration %1</source>
+        <translation>配置 %1 的文本</translation>
+    </message>
+</context>
+<context>
+    <name>ComparisonFigure</name>
+    <message>
+        <source>ms per step: median, middle half</source>
+        <translation>毫秒 / 步：中位数与中间一半</translation>
+    </message>
+    <message>
+        <source>KV bytes: used, reserved, line: peak</source>
+        <translation>KV 字节：已用、预留，竖线：峰值</translation>
+    </message>
+    <message>
+        <source>bytes copied to grow</source>
+        <translation>为增长复制的字节</translation>
+    </message>
+    <message>
+        <source>largest logit difference, log scale</source>
+        <translation>logit 最大差，对数标尺</translation>
+    </message>
+    <message>
+        <source>n/a: no step was timed</source>
+        <translation>无：没有计时的步</translation>
+    </message>
+    <message>
+        <source>%1 (%2 to %3)</source>
+        <translation>%1（%2 至 %3）</translation>
+    </message>
+    <message>
+        <source>%1 of %2, peak %3</source>
+        <translation>%1 / %2，峰值 %3</translation>
+    </message>
+    <message>
+        <source>nothing</source>
+        <translation>没有</translation>
+    </message>
+    <message>
+        <source>the reference</source>
+        <translation>参照</translation>
+    </message>
+    <message>
+        <source>0, bit for bit</source>
+        <translation>0，逐位相同</translation>
+    </message>
+    <message>
+        <source>%1, KL %2</source>
+        <translation>%1，KL %2</translation>
+    </message>
+    <message>
+        <source>Time, memory, copies and logits of every configuration</source>
+        <translation>每个配置的时间、内存、复制量与 logits</translation>
+    </message>
+    <message>
+        <source>Nothing compared yet</source>
+        <translation>尚未比较</translation>
+    </message>
+    <message>
+        <source>Choose up to four configurations and press Start: they run on the current prompt, step by step in turn.</source>
+        <translation>最多选四个配置，按“开始”：它们在当前提示上轮流逐步运行。</translation>
+    </message>
+</context>
+<context>
+    <name>decodescope::CompareForm</name>
+    <message>
+        <source>Add</source>
+        <translation>添加</translation>
+    </message>
+    <message>
+        <source>One more configuration, up to four</source>
+        <translation>再加一个配置，最多四个</translation>
+    </message>
+    <message>
+        <source>Growing / preallocated / paged</source>
+        <translation>增长 / 预分配 / 分页</translation>
+    </message>
+    <message>
+        <source>Copies, peak and time per step of the three ways to hold every token</source>
+        <translation>保存全部词元的三种方式：复制量、峰值与每步时间</translation>
+    </message>
+    <message>
+        <source>Progress of the comparison</source>
+        <translation>比较的进度</translation>
+    </message>
+    <message>
+        <source> new tokens</source>
+        <translation> 个新词元</translation>
+    </message>
+    <message>
+        <source>New tokens of the comparison</source>
+        <translation>比较生成的新词元数</translation>
+    </message>
+    <message>
+        <source>Start</source>
+        <translation>开始</translation>
+    </message>
+    <message>
+        <source>Run all of them on the prompt of the run, step by step in turn</source>
+        <translation>在当前提示上轮流逐步运行所有配置</translation>
+    </message>
+    <message>
+        <source>Cancel</source>
+        <translation>取消</translation>
+    </message>
+</context>
+<context>
+    <name>decodescope::ConfigRow</name>
+    <message>
+        <source>Cache</source>
+        <translation>缓存</translation>
+    </message>
+    <message>
+        <source>How keys and values are kept</source>
+        <translation>键和值如何保存</translation>
+    </message>
+    <message>
+        <source>Parameters of the cache</source>
+        <translation>缓存的参数</translation>
+    </message>
+    <message>
+        <source>K stored as</source>
+        <translation>K 存为</translation>
+    </message>
+    <message>
+        <source>How keys are stored</source>
+        <translation>键的存储格式</translation>
+    </message>
+    <message>
+        <source>V stored as</source>
+        <translation>V 存为</translation>
+    </message>
+    <message>
+        <source>How values are stored</source>
+        <translation>值的存储格式</translation>
+    </message>
+    <message>
+        <source>Weights</source>
+        <translation>权重</translation>
+    </message>
+    <message>
+        <source>What the weights are stored as</source>
+        <translation>权重的存储格式</translation>
+    </message>
+    <message>
+        <source>Device</source>
+        <translation>设备</translation>
+    </message>
+    <message>
+        <source>What computes</source>
+        <translation>由什么计算</translation>
+    </message>
+    <message>
+        <source>Leave this configuration out</source>
+        <translation>去掉这个配置</translation>
+    </message>
+    <message>
+        <source>as in the file</source>
+        <translation>与文件相同</translation>
+    </message>
+    <message>
+        <source>The others are compared with this one</source>
+        <translation>其他配置都与它比较</translation>
+    </message>
+    <message>
+        <source>defaults</source>
+        <translation>默认</translation>
+    </message>
+    <message>
+        <source>Parameters of the cache: %1</source>
+        <translation>缓存的参数：%1</translation>
+    </message>
+    <message>
+        <source>This cache has no parameters</source>
+        <translation>这种缓存没有参数</translation>
     </message>
 </context>
 </TS>
