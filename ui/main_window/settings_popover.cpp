@@ -17,7 +17,7 @@
 #include "engine/cache/kv_format.h"
 #include "kernels/api/usable_cores.h"
 #include "ui/main_window/settings_desk.h"
-#include "ui/main_window/strategy_form.h"
+#include "ui/widgets/strategy_form.h"
 #include "ui/widgets/decimal_box.h"
 #include "ui/widgets/glossary.h"
 #include "ui/widgets/theme.h"
