@@ -9,9 +9,11 @@
 #include <optional>
 #include <type_traits>
 
+#include "engine/backend/backend_registry.h"
 #include "engine/cache/supported_pairs.h"
 #include "engine/measure/run_facts.h"
 #include "engine/model/synthetic.h"
+#include "engine/model/weight_type.h"
 
 namespace decodescope {
 namespace {
@@ -21,7 +23,7 @@ constexpr int kMostThreads = 1024;
 // What CLI11 fills; turned into Arguments by the checks below.
 struct Raw {
     std::optional<std::string> weights, lengths, tokens, schedule, size;
-    std::vector<std::string> caches, kv_types;
+    std::vector<std::string> caches, kv_types, configs;
     // Of the command that was given.
     const CLI::Option *prompt = nullptr, *prompt_file = nullptr, *tokens_option = nullptr;
 };
@@ -167,14 +169,10 @@ Status check_pairs(const Arguments& a) {
 }
 
 Status finish_values(Arguments& a, const Raw& raw) {
-    static const std::pair<const char*, WeightType> types[] = {
-        {"f32", WeightType::F32}, {"f16", WeightType::F16}, {"bf16", WeightType::BF16}};
     if (raw.weights) {
-        const auto* found =
-            std::find_if(std::begin(types), std::end(types), [&](const auto& t) { return *raw.weights == t.first; });
-        if (found == std::end(types))
-            return refuse(fmt::format("--weights: '{}' is not known.", *raw.weights), "Use f32, f16 or bf16.");
-        a.weights = found->second;
+        auto type = parse_weight_type(*raw.weights);
+        if (!type) return refuse("--weights: " + type.error().message, type.error().hint);
+        a.weights = *type;
     }
     for (const std::string& text : raw.caches) {
         auto spec = parse_cache_spec(text);
@@ -215,13 +213,25 @@ Status check_model(const std::string& spec) {
     return config.ok() ? Status() : Status(config.error());
 }
 
-// Names only; whether the backend works here is found out when it is made.
 Status check_backend(const std::string& id) {
-    for (const char* name : {"cpu", "reference", "cuda", "cuda-emulated"})
-        if (id == name) return {};
-    int device = 0;
-    if (id.rfind("cuda:", 0) == 0 && parse_number(std::string_view(id).substr(5), device) && device >= 0) return {};
-    return refuse(fmt::format("--backend: '{}' is not known.", id), "Use cpu, reference, cuda[:N] or cuda-emulated.");
+    const Status known = check_backend_name(id);
+    return known ? known : refuse("--backend: " + known.error().message, known.error().hint);
+}
+
+// What --backend and --weights say holds for every configuration that does not say something else.
+Status finish_configs(Arguments& a, const Raw& raw) {
+    if (a.command != Command::Compare) return {};
+    CompareConfig defaults;
+    defaults.weights = a.weights;
+    defaults.backend = a.backend;
+    if (raw.configs.empty()) {
+        a.configs = growth_configs(defaults);
+        return {};
+    }
+    auto configs = parse_compare_configs(raw.configs, defaults);
+    if (!configs) return configs.error();
+    a.configs = std::move(*configs);
+    return {};
 }
 
 Status check_prompt(Arguments& a, const Raw& raw) {
@@ -231,8 +241,11 @@ Status check_prompt(Arguments& a, const Raw& raw) {
     if (from_prompt + from_file + from_tokens > 1)
         return refuse("more than one prompt is given.", "Use one of -p, --prompt-file and --tokens.");
     a.has_prompt = from_prompt || from_file;
-    if (a.command == Command::Generate && !a.has_prompt && !a.has_tokens)
-        return refuse("generate needs a prompt.", "Use -p TEXT, --prompt-file FILE or --tokens 1,2,3.");
+    const char* needy = a.command == Command::Generate  ? "generate"
+                        : a.command == Command::Compare ? "compare"
+                                                        : nullptr;
+    if (needy != nullptr && !a.has_prompt && !a.has_tokens)
+        return refuse(fmt::format("{} needs a prompt.", needy), "Use -p TEXT, --prompt-file FILE or --tokens 1,2,3.");
     return {};
 }
 
@@ -294,7 +307,20 @@ void describe(Commands& commands, Arguments& a, Raw& raw) {
     race->add_flag("--json", a.json, "JSON on stdout");
     add_text(*race, "--recompute", raw.schedule,
              "every, at=256,512 or budget=30s: when the pass without a cache runs; default every");
-    for (CLI::App* sub : {generate, race}) add_prompt_options(*sub, a, raw);
+    CLI::App* compare = commands.add(
+        "compare", "Up to four configurations on the same prompt: time, memory, logits, text.", Command::Compare);
+    add_machine_options(*compare, a, raw);
+    compare
+        ->add_option("--config", raw.configs,
+                     "\"cache=SPEC;kv=SPEC;weights=TYPE;backend=NAME\", each part may be left out; up to four, the "
+                     "first is what the others are compared with; default: growing, preallocated, paged")
+        ->expected(1)
+        ->take_all();
+    compare->add_flag("--json", a.json, "what compare.json holds, on stdout");
+    compare->add_option("-o,--output", a.output, "folder for compare.csv, .json, .png, .svg, .pdf")
+        ->required()
+        ->check(file_name());
+    for (CLI::App* sub : {generate, race, compare}) add_prompt_options(*sub, a, raw);
 
     CLI::App* batch = commands.add("batch", "Several prompts at once: each step reads the weights once for all.",
                                    Command::Batch);
@@ -304,7 +330,7 @@ void describe(Commands& commands, Arguments& a, Raw& raw) {
     add_machine_options(*batch, a, raw);
     add_cache_options(*batch, raw);
     batch->add_flag("--json", a.json, "an array on stdout, one object for each line");
-    for (CLI::App* sub : {generate, race, batch}) {
+    for (CLI::App* sub : {generate, race, compare, batch}) {
         add_length_options(*sub, a);
         add_sampling_options(*sub, a);
     }
@@ -396,7 +422,7 @@ Result<ParseOutcome> parse_arguments(int argc, const char* const* argv) {
     for (const auto& [sub, command] : commands.list) {
         if (!sub->parsed()) continue;
         a.command = command;
-        if (command == Command::Generate || command == Command::Race) {
+        if (command == Command::Generate || command == Command::Race || command == Command::Compare) {
             raw.prompt = sub->get_option("--prompt");
             raw.prompt_file = sub->get_option("--prompt-file");
             raw.tokens_option = sub->get_option("--tokens");
@@ -405,6 +431,7 @@ Result<ParseOutcome> parse_arguments(int argc, const char* const* argv) {
     DS_RETURN_IF_ERROR(finish_values(a, raw));
     DS_RETURN_IF_ERROR(check_model(a.model));
     DS_RETURN_IF_ERROR(check_backend(a.backend));
+    DS_RETURN_IF_ERROR(finish_configs(a, raw));
     DS_RETURN_IF_ERROR(check_prompt(a, raw));
     DS_RETURN_IF_ERROR(check_shot(a, raw));
     DS_RETURN_IF_ERROR(validate(a.sampler));

@@ -34,6 +34,7 @@ private:
         DockCard* card;
     };
     void repair();
+    void put_closed_in_tabs();
 
     std::vector<Entry> entries_;
     bool sizes_pending_ = true;

@@ -56,6 +56,7 @@ PanelHost::PanelHost(SessionController* session, Selection* selection, DockArea*
     connect(session, &SessionController::state_changed, this, [this] { mark(StateChanged); });
     connect(session, &SessionController::settings_changed, this, [this] { mark(SettingsChanged); });
     connect(session, &SessionController::sweep_changed, this, [this] { mark(SweepChanged); });
+    connect(session, &SessionController::comparison_changed, this, [this] { mark(ComparisonChanged); });
     connect(selection, &Selection::changed, this, [this] { mark(SelectionMoved); });
     since_present_.start();
     clock_.start();

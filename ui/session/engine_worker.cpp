@@ -243,6 +243,26 @@ void EngineWorker::sweep(const Ticket& ticket, const SweepRequest& request) {
     });
 }
 
+void EngineWorker::compare(const Ticket& ticket, const CompareRequest& request) {
+    guarded(ticket, [&](WorkOutcome& outcome) -> Status {
+        if (run_ == nullptr)
+            return make_error(ErrorKind::Argument, tr("There is no run yet; choose a prompt first.").toStdString());
+        CompareRequest of_run = request;
+        const std::int64_t prompt = run_->recording->facts().prompt_tokens;
+        of_run.prompt = known_tokens(*run_->recording, static_cast<std::int32_t>(prompt)).tokens;
+        const auto report = [&](const CompareProgress& progress) {
+            link_->report({WorkKind::Compare, progress.done, progress.total, progress.what});
+        };
+        auto result = driver_->compare(run_->loaded, run_->settings.threads, of_run, report, ticket.stop);
+        if (!result.ok()) return result.error();
+        outcome.cancelled = result->cancelled;
+        // A comparison without a single pass says nothing: the older one stays.
+        if (result->lanes.empty() || result->lanes.front().passes.empty()) return {};
+        outcome.comparison = std::make_shared<const CompareResult>(std::move(result).value());
+        return {};
+    });
+}
+
 void EngineWorker::save(const Ticket& ticket, RecordingPtr recording, const QString& path) {
     guarded(ticket, [&](WorkOutcome&) {
         return driver_->save(*recording, QFile::encodeName(path).toStdString(), progress(WorkKind::Save), ticket.stop);

@@ -40,6 +40,8 @@ bool SessionController::playing() const { return d_->replay_timer.isActive() || 
 bool SessionController::saving() const { return d_->saving(); }
 bool SessionController::race_enabled() const { return d_->settings.race; }
 std::shared_ptr<const SweepResult> SessionController::sweep() const { return d_->sweep; }
+std::shared_ptr<const CompareResult> SessionController::comparison() const { return d_->comparison; }
+bool SessionController::comparing() const { return d_->any_job(Private::JobKind::Compare); }
 StepProgram SessionController::program() const { return d_->program != nullptr ? *d_->program : StepProgram{}; }
 
 // ---- another run ----
@@ -190,6 +192,14 @@ void SessionController::start_sweep(const SweepRequest& request) {
     job.kind = Private::JobKind::Sweep;
     job.state = SessionState::Measuring;
     d_->post(std::move(job), [request](EngineWorker& to, const Ticket& ticket) { to.sweep(ticket, request); });
+}
+
+void SessionController::start_compare(const CompareRequest& request) {
+    if (!d_->allowed(SessionAction::Sweep)) return;
+    Private::Job job;
+    job.kind = Private::JobKind::Compare;
+    job.state = SessionState::Measuring;
+    d_->post(std::move(job), [request](EngineWorker& to, const Ticket& ticket) { to.compare(ticket, request); });
 }
 
 void SessionController::save_recording(const QString& path) {

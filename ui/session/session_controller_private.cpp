@@ -217,6 +217,10 @@ void SessionController::Private::on_finished(quint64 number, const WorkOutcome& 
         sweep = outcome.sweep;
         Q_EMIT q->sweep_changed();
     }
+    if (outcome.comparison != nullptr) {
+        comparison = outcome.comparison;
+        Q_EMIT q->comparison_changed();
+    }
     if (jobs.empty()) tick.stop();
     if (job.kind == JobKind::Apply && !outcome.ok && !job.superseded)
         Q_EMIT q->settings_changed();  // menus go back to what is shown
@@ -241,6 +245,9 @@ void SessionController::Private::show_progress(const WorkProgress& progress) {
         case WorkKind::Open: what = SessionController::tr("Opening the recording"); break;
         case WorkKind::Sweep:
             what = SessionController::tr("Sweep: %1").arg(QString::fromStdString(progress.what));
+            break;
+        case WorkKind::Compare:
+            what = SessionController::tr("Compare: %1").arg(QString::fromStdString(progress.what));
             break;
     }
     Q_EMIT q->progress(what, progress.done, progress.total);

@@ -17,7 +17,7 @@ namespace decodescope {
 constexpr int kUpdateMillis = 34;  // at most 30 updates a second
 
 struct SessionController::Private {
-    enum class JobKind { Apply, Step, Play, ContinueFrom, Sweep, Save, Open };
+    enum class JobKind { Apply, Step, Play, ContinueFrom, Sweep, Compare, Save, Open };
     struct Job {
         quint64 number = 0;
         JobKind kind = JobKind::Step;
@@ -72,6 +72,7 @@ struct SessionController::Private {
     ModelPtr model;
     std::shared_ptr<const StepProgram> program;
     std::shared_ptr<const SweepResult> sweep;
+    std::shared_ptr<const CompareResult> comparison;
     bool replay = false, run_finished = false;
     QString stop_reason;
     int known_steps = 0, viewed = -1;

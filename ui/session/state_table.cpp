@@ -65,7 +65,7 @@ QString state_refusal(SessionState state) {
         case SessionState::Ready: return StateTable::tr("Nothing is running.");
         case SessionState::Stepping: return StateTable::tr("A step is under way; wait for it or cancel.");
         case SessionState::Playing: return StateTable::tr("The run is playing; pause it first.");
-        case SessionState::Measuring: return StateTable::tr("A sweep is running; wait for it or cancel.");
+        case SessionState::Measuring: return StateTable::tr("A measurement is running; wait for it or cancel.");
         case SessionState::Replay:
             return StateTable::tr("A recording is shown and there is no engine; reset to go back to a live run.");
     }
