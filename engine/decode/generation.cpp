@@ -96,6 +96,7 @@ struct Generation::State {
     std::int32_t step_index = 0;
     std::int64_t rows_recorded = 0;    // tokens 0 .. rows_recorded - 1 have a row
     StepFacts step;                    // being built, then the last one
+    Placement placement;               // as of the last step that was recorded
 };
 
 Status Generation::State::check_prompt(std::span<const std::int32_t> prompt) const {
@@ -247,6 +248,9 @@ void Generation::State::publish() {
     ++step_index;
     if (recording == nullptr) return;
     name_tokens();
+    Placement now = session->placement();
+    step.placement = placement_change(placement, now);
+    placement = std::move(now);
     step.memory.history_bytes = recording->history_bytes();
     recording->append_step(step);
 }

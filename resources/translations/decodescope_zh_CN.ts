@@ -44,42 +44,42 @@
         <translation>显示全部 (0)</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attention/attention_panel.cpp" line="108"/>
+        <location filename="../../ui/panels/attention/attention_panel.cpp" line="107"/>
         <source>Attention of layer %1, mean over heads</source>
         <translation>第 %1 层的注意力，各头平均</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attention/attention_panel.cpp" line="109"/>
+        <location filename="../../ui/panels/attention/attention_panel.cpp" line="108"/>
         <source>Attention of layer %1, head %2</source>
         <translation>第 %1 层第 %2 头的注意力</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attention/attention_panel.cpp" line="116"/>
+        <location filename="../../ui/panels/attention/attention_panel.cpp" line="115"/>
         <source>Attention of all heads</source>
         <translation>所有头的注意力</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attention/attention_panel.cpp" line="168"/>
+        <location filename="../../ui/panels/attention/attention_panel.cpp" line="153"/>
         <source>finds the earlier mention (induction, from the model card)</source>
         <translation>找到之前的出现（归纳头，据模型卡）</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attention/attention_panel.cpp" line="169"/>
+        <location filename="../../ui/panels/attention/attention_panel.cpp" line="154"/>
         <source>reads the token before (from the model card)</source>
         <translation>读取前一个词元（据模型卡）</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attention/attention_panel.cpp" line="170"/>
+        <location filename="../../ui/panels/attention/attention_panel.cpp" line="155"/>
         <source>rests on the first token (from the model card)</source>
         <translation>停在第一个词元上（据模型卡）</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attention/attention_panel.cpp" line="171"/>
+        <location filename="../../ui/panels/attention/attention_panel.cpp" line="156"/>
         <source>no single role on the model card</source>
         <translation>模型卡上没有单一角色</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attention/attention_panel.cpp" line="178"/>
+        <location filename="../../ui/panels/attention/attention_panel.cpp" line="163"/>
         <source>L%1: mean over its heads</source>
         <translation>L%1：各头平均</translation>
     </message>
@@ -87,34 +87,219 @@
 <context>
     <name>CachePanel</name>
     <message>
-        <location filename="../../ui/panels/cache/cache_panel.cpp" line="39"/>
+        <location filename="../../ui/panels/cache/cache_panel.cpp" line="52"/>
         <source>layers down, positions right</source>
         <translation>纵向为层，横向为位置</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/cache/cache_panel.cpp" line="57"/>
+        <location filename="../../ui/panels/cache/cache_panel.cpp" line="55"/>
+        <source>positions above, memory below</source>
+        <translation>上为位置，下为内存</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/cache/cache_panel.cpp" line="79"/>
+        <source>layers</source>
+        <translation>逐层</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/cache/cache_panel.cpp" line="79"/>
+        <source>Keys and values, layer by layer</source>
+        <translation>逐层查看键和值</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/cache/cache_panel.cpp" line="80"/>
+        <source>map</source>
+        <translation>内存图</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/cache/cache_panel.cpp" line="80"/>
+        <source>Cache map: where each token lies in memory, and who owns it</source>
+        <translation>缓存图：每个词元在内存中的位置，以及归谁所有</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/cache/cache_panel.cpp" line="86"/>
         <source>Zoom out (−)</source>
         <translation>缩小 (−)</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/cache/cache_panel.cpp" line="58"/>
+        <location filename="../../ui/panels/cache/cache_panel.cpp" line="87"/>
         <source>Zoom in (+)</source>
         <translation>放大 (+)</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/cache/cache_panel.cpp" line="59"/>
+        <location filename="../../ui/panels/cache/cache_panel.cpp" line="88"/>
         <source>fit</source>
         <translation>适应</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/cache/cache_panel.cpp" line="59"/>
+        <location filename="../../ui/panels/cache/cache_panel.cpp" line="88"/>
         <source>Everything in view (0)</source>
         <translation>显示全部 (0)</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/cache/cache_panel.cpp" line="80"/>
+        <location filename="../../ui/panels/cache/cache_panel.cpp" line="114"/>
         <source>KV cache: layers and positions</source>
         <translation>KV 缓存：层与位置</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/cache/cache_panel.cpp" line="122"/>
+        <source>Cache map: positions and memory</source>
+        <translation>缓存图：位置与内存</translation>
+    </message>
+</context>
+<context>
+    <name>CachePlacement</name>
+    <message>
+        <location filename="../../ui/viewmodels/placement_text.cpp" line="29"/>
+        <source>owned by this conversation (%1) alone</source>
+        <translation>只归本对话（%1）所有</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/placement_text.cpp" line="31"/>
+        <source>shared: owned by conversations %1; this one is %2</source>
+        <translation>共享：归对话 %1 所有；本对话是 %2</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/placement_text.cpp" line="34"/>
+        <source>owned by conversation %1, not by this one</source>
+        <translation>归对话 %1 所有，不归本对话</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/placement_text.cpp" line="35"/>
+        <source>free, but its tokens can still be found, until it is reclaimed</source>
+        <translation>空闲，但在被回收之前仍可按词元找到</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/placement_text.cpp" line="36"/>
+        <source>free: nobody owns it any more</source>
+        <translation>空闲：已无人拥有</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/placement_text.cpp" line="37"/>
+        <source>set aside, never written</source>
+        <translation>已预留，从未写入</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/placement_text.cpp" line="65"/>
+        <source>Page %1 · slots %2 to %3</source>
+        <translation>第 %1 页 · 槽位 %2 到 %3</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/placement_text.cpp" line="70"/>
+        <location filename="../../ui/viewmodels/placement_text.cpp" line="92"/>
+        <location filename="../../ui/viewmodels/placement_text.cpp" line="169"/>
+        <source>%1 in all layers [derived]</source>
+        <translation>各层合计 %1 [推算]</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/placement_text.cpp" line="73"/>
+        <source>%1 of %2 tokens: positions %3 to %4 · %5 in all layers [derived]</source>
+        <translation>%1 / %2 个词元：位置 %3 到 %4 · 各层合计 %5 [推算]</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/placement_text.cpp" line="80"/>
+        <source>last page: %1 slots empty, %2 wasted [derived]</source>
+        <translation>最后一页：%1 个槽位空着，浪费 %2 [推算]</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/placement_text.cpp" line="85"/>
+        <source>reclaimed: it was free the longest, and what it held can no longer be found</source>
+        <translation>已回收：它空闲得最久，原来的内容不能再被找到</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/placement_text.cpp" line="90"/>
+        <source>Slot %1</source>
+        <translation>槽位 %1</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/placement_text.cpp" line="93"/>
+        <source>reserved, empty</source>
+        <translation>预留，空</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/placement_text.cpp" line="94"/>
+        <source> · holds position %1 · </source>
+        <translation> · 存放位置 %1 · </translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/placement_text.cpp" line="102"/>
+        <source>the next token needs a copy of the last page first: it is shared, and goes to page %1</source>
+        <translation>最后一页是共享的，下一个词元要先把它复制到第 %1 页</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/placement_text.cpp" line="105"/>
+        <source>the next token goes to slot %1, over position %2</source>
+        <translation>下一个词元写入槽位 %1，覆盖位置 %2</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/placement_text.cpp" line="106"/>
+        <source>the next token goes to slot %1</source>
+        <translation>下一个词元写入槽位 %1</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/placement_text.cpp" line="124"/>
+        <source>where the rows lie is not captured in this recording</source>
+        <translation>此记录未采集各行在内存中的位置</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/placement_text.cpp" line="131"/>
+        <source>%1 pages for %2 tokens, %3 shared [measured]</source>
+        <translation>%1 页存放 %2 个词元，其中 %3 页共享 [实测]</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/placement_text.cpp" line="134"/>
+        <source>last page: %1 empty, %2 wasted [derived]</source>
+        <translation>最后一页：%1 个空位，浪费 %2 [推算]</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/placement_text.cpp" line="136"/>
+        <source>%1 page copied: it was shared and had to be written</source>
+        <translation>复制了 %1 页：它是共享的而又要写入</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/placement_text.cpp" line="142"/>
+        <source>one slab for all %1 layers</source>
+        <translation>全部 %1 层共用一整块</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/placement_text.cpp" line="143"/>
+        <source>one allocation for each of %1 layers</source>
+        <translation>%1 层各自分配</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/placement_text.cpp" line="144"/>
+        <source>%1 slots, %2</source>
+        <translation>%1 个槽位，%2</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/placement_text.cpp" line="145"/>
+        <source>%1 pages of %2 slots, %3</source>
+        <translation>%1 页，每页 %2 个槽位，%3</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/placement_text.cpp" line="155"/>
+        <source>Position %1 · </source>
+        <translation>位置 %1 · </translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/placement_text.cpp" line="158"/>
+        <source>evicted in step %1: no later token reads it</source>
+        <translation>第 %1 步淘汰：之后的词元读不到</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/placement_text.cpp" line="159"/>
+        <source>not stored</source>
+        <translation>未存储</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/placement_text.cpp" line="161"/>
+        <source>lies in slot %1</source>
+        <translation>在槽位 %1</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/placement_text.cpp" line="162"/>
+        <source>lies in slot %1: page %2, place %3</source>
+        <translation>在槽位 %1：第 %2 页第 %3 位</translation>
     </message>
 </context>
 <context>
@@ -359,281 +544,371 @@
     </message>
     <message>
         <location filename="../../ui/widgets/glossary.cpp" line="62"/>
+        <source>Cache map</source>
+        <translation>缓存图</translation>
+    </message>
+    <message>
+        <location filename="../../ui/widgets/glossary.cpp" line="63"/>
+        <source>Where each token&apos;s K and V lie in memory, beside the order of the text.</source>
+        <translation>每个词元的 K 和 V 在内存中的位置，与文本顺序对照。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/widgets/glossary.cpp" line="64"/>
+        <source>Paged</source>
+        <translation>分页</translation>
+    </message>
+    <message>
+        <location filename="../../ui/widgets/glossary.cpp" line="65"/>
+        <source>A cache divided into pages; a conversation takes one when the last is full.</source>
+        <translation>分成若干页的缓存；对话在最后一页写满时再取一页。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/widgets/glossary.cpp" line="66"/>
+        <source>Page</source>
+        <translation>页</translation>
+    </message>
+    <message>
+        <location filename="../../ui/widgets/glossary.cpp" line="67"/>
+        <source>A fixed number of slots side by side that conversations own together or alone.</source>
+        <translation>固定数目的相邻槽位，由一个或几个对话拥有。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/widgets/glossary.cpp" line="68"/>
+        <source>Waste</source>
+        <translation>浪费</translation>
+    </message>
+    <message>
+        <location filename="../../ui/widgets/glossary.cpp" line="69"/>
+        <source>Slots of the last page that hold no token yet; at most one page less one slot.</source>
+        <translation>最后一页中还没有词元的槽位；最多比一页少一个。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/widgets/glossary.cpp" line="70"/>
+        <source>Shared page</source>
+        <translation>共享页</translation>
+    </message>
+    <message>
+        <location filename="../../ui/widgets/glossary.cpp" line="71"/>
+        <source>A page that several conversations own; whoever writes into it first takes a copy.</source>
+        <translation>几个对话共同拥有的页；谁先写入，谁就先复制一份。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/widgets/glossary.cpp" line="73"/>
+        <source>Reclaimed</source>
+        <translation>回收</translation>
+    </message>
+    <message>
+        <location filename="../../ui/widgets/glossary.cpp" line="74"/>
+        <source>A free page taken for something else: the one that has been free the longest.</source>
+        <translation>改作他用的空闲页：空闲最久的那一页。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/widgets/glossary.cpp" line="75"/>
+        <source>Slab</source>
+        <translation>整块</translation>
+    </message>
+    <message>
+        <location filename="../../ui/widgets/glossary.cpp" line="76"/>
+        <source>One allocation for all layers; otherwise each layer has its own.</source>
+        <translation>所有层共用一次分配；否则每层各自分配。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/widgets/glossary.cpp" line="77"/>
+        <source>Write pointer</source>
+        <translation>写指针</translation>
+    </message>
+    <message>
+        <location filename="../../ui/widgets/glossary.cpp" line="78"/>
+        <source>The slot that the next token takes; in a ring it goes round and round.</source>
+        <translation>下一个词元要写入的槽位；在环形缓存中它循环前进。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/widgets/glossary.cpp" line="79"/>
+        <source>Ring</source>
+        <translation>环形</translation>
+    </message>
+    <message>
+        <location filename="../../ui/widgets/glossary.cpp" line="80"/>
+        <source>A cache of fixed size: the newest token takes the slot of the oldest.</source>
+        <translation>大小固定的缓存：最新的词元占用最旧词元的槽位。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/widgets/glossary.cpp" line="81"/>
         <source>Evicted</source>
         <translation>已淘汰</translation>
     </message>
     <message>
-        <location filename="../../ui/widgets/glossary.cpp" line="63"/>
+        <location filename="../../ui/widgets/glossary.cpp" line="82"/>
         <source>K and V that were dropped to make room; later tokens cannot read them any more.</source>
         <translation>为腾出空间而丢弃的 K 和 V；之后的词元再也读不到。</translation>
     </message>
     <message>
-        <location filename="../../ui/widgets/glossary.cpp" line="64"/>
+        <location filename="../../ui/widgets/glossary.cpp" line="83"/>
         <source>Copied</source>
         <translation>复制量</translation>
     </message>
     <message>
-        <location filename="../../ui/widgets/glossary.cpp" line="65"/>
+        <location filename="../../ui/widgets/glossary.cpp" line="84"/>
         <source>Bytes that were moved from the old buffer to the new one because the cache grew.</source>
         <translation>因缓存增长而从旧缓冲区搬到新缓冲区的字节数。</translation>
     </message>
     <message>
-        <location filename="../../ui/widgets/glossary.cpp" line="66"/>
+        <location filename="../../ui/widgets/glossary.cpp" line="85"/>
         <source>Peak</source>
         <translation>峰值</translation>
     </message>
     <message>
-        <location filename="../../ui/widgets/glossary.cpp" line="67"/>
+        <location filename="../../ui/widgets/glossary.cpp" line="86"/>
         <source>The most cache memory alive at once during the step: old and new buffer together while growing.</source>
         <translation>本步中同时存在的最大缓存内存：增长时新旧缓冲区之和。</translation>
     </message>
     <message>
-        <location filename="../../ui/widgets/glossary.cpp" line="70"/>
+        <location filename="../../ui/widgets/glossary.cpp" line="89"/>
         <source>RMS</source>
         <translation>均方根</translation>
     </message>
     <message>
-        <location filename="../../ui/widgets/glossary.cpp" line="71"/>
+        <location filename="../../ui/widgets/glossary.cpp" line="90"/>
         <source>Root mean square: the typical size of the numbers in a row of K or V.</source>
         <translation>均方根：一行 K 或 V 中数值的典型大小。</translation>
     </message>
     <message>
-        <location filename="../../ui/widgets/glossary.cpp" line="72"/>
+        <location filename="../../ui/widgets/glossary.cpp" line="91"/>
         <source>Mean over heads</source>
         <translation>各头平均</translation>
     </message>
     <message>
-        <location filename="../../ui/widgets/glossary.cpp" line="73"/>
+        <location filename="../../ui/widgets/glossary.cpp" line="92"/>
         <source>The average of the maps of all heads in the layer.</source>
         <translation>该层所有头的图的平均。</translation>
     </message>
     <message>
-        <location filename="../../ui/widgets/glossary.cpp" line="74"/>
+        <location filename="../../ui/widgets/glossary.cpp" line="93"/>
         <source>Threshold</source>
         <translation>阈值</translation>
     </message>
     <message>
-        <location filename="../../ui/widgets/glossary.cpp" line="75"/>
+        <location filename="../../ui/widgets/glossary.cpp" line="94"/>
         <source>Weights below it are drawn as 0, so that the strong ones stand out; the numbers stay exact.</source>
         <translation>低于它的权重按 0 绘制，让强的更醒目；数值本身不变。</translation>
     </message>
     <message>
-        <location filename="../../ui/widgets/glossary.cpp" line="77"/>
+        <location filename="../../ui/widgets/glossary.cpp" line="96"/>
         <source>Induction head</source>
         <translation>归纳头</translation>
     </message>
     <message>
-        <location filename="../../ui/widgets/glossary.cpp" line="78"/>
+        <location filename="../../ui/widgets/glossary.cpp" line="97"/>
         <source>A head that finds an earlier mention of the token and reads what came after it.</source>
         <translation>找到该词元之前的出现，并读取其后内容的头。</translation>
     </message>
     <message>
-        <location filename="../../ui/widgets/glossary.cpp" line="79"/>
+        <location filename="../../ui/widgets/glossary.cpp" line="98"/>
         <source>Previous-token head</source>
         <translation>前一词元头</translation>
     </message>
     <message>
-        <location filename="../../ui/widgets/glossary.cpp" line="80"/>
+        <location filename="../../ui/widgets/glossary.cpp" line="99"/>
         <source>A head that reads the token just before.</source>
         <translation>读取紧邻的前一个词元的头。</translation>
     </message>
     <message>
-        <location filename="../../ui/widgets/glossary.cpp" line="81"/>
+        <location filename="../../ui/widgets/glossary.cpp" line="100"/>
         <source>First-token head</source>
         <translation>首词元头</translation>
     </message>
     <message>
-        <location filename="../../ui/widgets/glossary.cpp" line="82"/>
+        <location filename="../../ui/widgets/glossary.cpp" line="101"/>
         <source>A head that rests on the first token when it has nothing to look for.</source>
         <translation>没有要找的东西时停在第一个词元上的头。</translation>
     </message>
     <message>
-        <location filename="../../ui/widgets/glossary.cpp" line="83"/>
+        <location filename="../../ui/widgets/glossary.cpp" line="102"/>
         <source>[measured]</source>
         <translation>[实测]</translation>
     </message>
     <message>
-        <location filename="../../ui/widgets/glossary.cpp" line="84"/>
+        <location filename="../../ui/widgets/glossary.cpp" line="103"/>
         <source>Counted or timed in this run.</source>
         <translation>在本次运行中计数或计时得到。</translation>
     </message>
     <message>
-        <location filename="../../ui/widgets/glossary.cpp" line="85"/>
+        <location filename="../../ui/widgets/glossary.cpp" line="104"/>
         <source>[derived]</source>
         <translation>[推算]</translation>
     </message>
     <message>
-        <location filename="../../ui/widgets/glossary.cpp" line="86"/>
+        <location filename="../../ui/widgets/glossary.cpp" line="105"/>
         <source>Computed from a formula and the shapes.</source>
         <translation>由公式和形状计算得到。</translation>
     </message>
     <message>
-        <location filename="../../ui/widgets/glossary.cpp" line="87"/>
+        <location filename="../../ui/widgets/glossary.cpp" line="106"/>
         <source>[illustrative]</source>
         <translation>[示意]</translation>
     </message>
     <message>
-        <location filename="../../ui/widgets/glossary.cpp" line="88"/>
+        <location filename="../../ui/widgets/glossary.cpp" line="107"/>
         <source>Drawn to explain; not a figure of this run.</source>
         <translation>为说明而画；不是本次运行的数字。</translation>
     </message>
     <message>
-        <location filename="../../ui/widgets/glossary.cpp" line="89"/>
+        <location filename="../../ui/widgets/glossary.cpp" line="108"/>
         <source>Not captured</source>
         <translation>未采集</translation>
     </message>
     <message>
-        <location filename="../../ui/widgets/glossary.cpp" line="90"/>
+        <location filename="../../ui/widgets/glossary.cpp" line="109"/>
         <source>The weights were computed but not recorded; this is not a weight of 0.</source>
         <translation>权重算过但没有记录；并不是权重为 0。</translation>
     </message>
     <message>
-        <location filename="../../ui/widgets/glossary.cpp" line="91"/>
+        <location filename="../../ui/widgets/glossary.cpp" line="110"/>
         <source>Logits</source>
         <translation>Logits</translation>
     </message>
     <message>
-        <location filename="../../ui/widgets/glossary.cpp" line="92"/>
+        <location filename="../../ui/widgets/glossary.cpp" line="111"/>
         <source>One score per token of the vocabulary; the sampler picks the next token from them.</source>
         <translation>词表中每个词元一个得分；采样器据此选出下一个词元。</translation>
     </message>
     <message>
-        <location filename="../../ui/widgets/glossary.cpp" line="94"/>
+        <location filename="../../ui/widgets/glossary.cpp" line="113"/>
         <source>Temperature</source>
         <translation>温度</translation>
     </message>
     <message>
-        <location filename="../../ui/widgets/glossary.cpp" line="95"/>
+        <location filename="../../ui/widgets/glossary.cpp" line="114"/>
         <source>How freely the sampler picks: 0 takes the likeliest token, 1 follows the probabilities.</source>
         <translation>采样的自由程度：0 取最可能的词元，1 按概率抽取。</translation>
     </message>
     <message>
-        <location filename="../../ui/widgets/glossary.cpp" line="97"/>
+        <location filename="../../ui/widgets/glossary.cpp" line="116"/>
         <source>top-k</source>
         <translation>top-k</translation>
     </message>
     <message>
-        <location filename="../../ui/widgets/glossary.cpp" line="98"/>
+        <location filename="../../ui/widgets/glossary.cpp" line="117"/>
         <source>Only the k likeliest tokens may be picked.</source>
         <translation>只能从最可能的 k 个词元中选。</translation>
     </message>
     <message>
-        <location filename="../../ui/widgets/glossary.cpp" line="99"/>
+        <location filename="../../ui/widgets/glossary.cpp" line="118"/>
         <source>top-p</source>
         <translation>top-p</translation>
     </message>
     <message>
-        <location filename="../../ui/widgets/glossary.cpp" line="100"/>
+        <location filename="../../ui/widgets/glossary.cpp" line="119"/>
         <source>Only the likeliest tokens that together reach the probability p may be picked.</source>
         <translation>只能从概率合计达到 p 的最可能词元中选。</translation>
     </message>
     <message>
-        <location filename="../../ui/widgets/glossary.cpp" line="101"/>
+        <location filename="../../ui/widgets/glossary.cpp" line="120"/>
         <source>Seed</source>
         <translation>种子</translation>
     </message>
     <message>
-        <location filename="../../ui/widgets/glossary.cpp" line="102"/>
+        <location filename="../../ui/widgets/glossary.cpp" line="121"/>
         <source>The number that the sampler&apos;s dice start from: the same seed gives the same text.</source>
         <translation>采样骰子的起点：同样的种子得到同样的文字。</translation>
     </message>
     <message>
-        <location filename="../../ui/widgets/glossary.cpp" line="104"/>
+        <location filename="../../ui/widgets/glossary.cpp" line="123"/>
         <source>Weights</source>
         <translation>权重</translation>
     </message>
     <message>
-        <location filename="../../ui/widgets/glossary.cpp" line="105"/>
+        <location filename="../../ui/widgets/glossary.cpp" line="124"/>
         <source>The numbers the model learned; read in every step, never changed.</source>
         <translation>模型学到的数；每步都读，从不改变。</translation>
     </message>
     <message>
-        <location filename="../../ui/widgets/glossary.cpp" line="106"/>
+        <location filename="../../ui/widgets/glossary.cpp" line="125"/>
         <source>Activations</source>
         <translation>激活</translation>
     </message>
     <message>
-        <location filename="../../ui/widgets/glossary.cpp" line="107"/>
+        <location filename="../../ui/widgets/glossary.cpp" line="126"/>
         <source>Intermediate results of a pass; overwritten by the next one.</source>
         <translation>一遍计算的中间结果；会被下一遍覆盖。</translation>
     </message>
     <message>
-        <location filename="../../ui/widgets/glossary.cpp" line="108"/>
+        <location filename="../../ui/widgets/glossary.cpp" line="127"/>
         <source>FLOPs</source>
         <translation>FLOP</translation>
     </message>
     <message>
-        <location filename="../../ui/widgets/glossary.cpp" line="109"/>
+        <location filename="../../ui/widgets/glossary.cpp" line="128"/>
         <source>Multiplications and additions of a pass, by the formula.</source>
         <translation>一遍计算的乘加次数，按公式。</translation>
     </message>
     <message>
-        <location filename="../../ui/widgets/glossary.cpp" line="110"/>
+        <location filename="../../ui/widgets/glossary.cpp" line="129"/>
         <source>Bandwidth</source>
         <translation>带宽</translation>
     </message>
     <message>
-        <location filename="../../ui/widgets/glossary.cpp" line="111"/>
+        <location filename="../../ui/widgets/glossary.cpp" line="130"/>
         <source>Bytes per second between memory and processor; decoding mostly waits for it.</source>
         <translation>内存与处理器之间每秒的字节数；解码多半在等它。</translation>
     </message>
     <message>
-        <location filename="../../ui/widgets/glossary.cpp" line="112"/>
+        <location filename="../../ui/widgets/glossary.cpp" line="131"/>
         <source>Speed-up</source>
         <translation>加速比</translation>
     </message>
     <message>
-        <location filename="../../ui/widgets/glossary.cpp" line="113"/>
+        <location filename="../../ui/widgets/glossary.cpp" line="132"/>
         <source>Time without the cache divided by time with it, at the same length.</source>
         <translation>同样长度下，无缓存的时间除以有缓存的时间。</translation>
     </message>
     <message>
-        <location filename="../../ui/widgets/glossary.cpp" line="114"/>
+        <location filename="../../ui/widgets/glossary.cpp" line="133"/>
         <source>Race</source>
         <translation>竞速</translation>
     </message>
     <message>
-        <location filename="../../ui/widgets/glossary.cpp" line="115"/>
+        <location filename="../../ui/widgets/glossary.cpp" line="134"/>
         <source>The same tokens computed twice, with the cache and without it, each step timed.</source>
         <translation>同样的词元算两次，一次用缓存一次不用，每步计时。</translation>
     </message>
     <message>
-        <location filename="../../ui/widgets/glossary.cpp" line="116"/>
+        <location filename="../../ui/widgets/glossary.cpp" line="135"/>
         <source>Sweep</source>
         <translation>扫描</translation>
     </message>
     <message>
-        <location filename="../../ui/widgets/glossary.cpp" line="117"/>
+        <location filename="../../ui/widgets/glossary.cpp" line="136"/>
         <source>Time per token at chosen lengths and with chosen caches, repeated, with medians.</source>
         <translation>在选定的长度和缓存下测每词元时间，多次重复取中位数。</translation>
     </message>
     <message>
-        <location filename="../../ui/widgets/glossary.cpp" line="118"/>
+        <location filename="../../ui/widgets/glossary.cpp" line="137"/>
         <source>RoPE</source>
         <translation>RoPE</translation>
     </message>
     <message>
-        <location filename="../../ui/widgets/glossary.cpp" line="119"/>
+        <location filename="../../ui/widgets/glossary.cpp" line="138"/>
         <source>Rotary position embedding: K and Q are turned by an angle that grows with the position.</source>
         <translation>旋转位置编码：K 和 Q 按随位置增大的角度旋转。</translation>
     </message>
     <message>
-        <location filename="../../ui/widgets/glossary.cpp" line="121"/>
+        <location filename="../../ui/widgets/glossary.cpp" line="140"/>
         <source>MLP</source>
         <translation>MLP</translation>
     </message>
     <message>
-        <location filename="../../ui/widgets/glossary.cpp" line="122"/>
+        <location filename="../../ui/widgets/glossary.cpp" line="141"/>
         <source>The feed-forward network of a layer; works on each token alone.</source>
         <translation>层中的前馈网络；对每个词元单独计算。</translation>
     </message>
     <message>
-        <location filename="../../ui/widgets/glossary.cpp" line="123"/>
+        <location filename="../../ui/widgets/glossary.cpp" line="142"/>
         <source>Norm</source>
         <translation>归一化</translation>
     </message>
     <message>
-        <location filename="../../ui/widgets/glossary.cpp" line="124"/>
+        <location filename="../../ui/widgets/glossary.cpp" line="143"/>
         <source>Scales a token&apos;s vector to a common size before each half of a layer.</source>
         <translation>在层的每一半之前把词元向量缩放到统一大小。</translation>
     </message>
@@ -641,42 +916,42 @@
 <context>
     <name>HappenedPanel</name>
     <message>
-        <location filename="../../ui/panels/happened/happened_panel.cpp" line="44"/>
+        <location filename="../../ui/panels/happened/happened_panel.cpp" line="42"/>
         <source>slow motion</source>
         <translation>慢动作</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/happened/happened_panel.cpp" line="45"/>
+        <location filename="../../ui/panels/happened/happened_panel.cpp" line="43"/>
         <source>Replay this step stage by stage</source>
         <translation>逐阶段回放这一步</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/happened/happened_panel.cpp" line="69"/>
+        <location filename="../../ui/panels/happened/happened_panel.cpp" line="67"/>
         <source>What a step reads, writes and saves is told here. Press Space to play, or the right arrow key for one step.</source>
         <translation>这里说明每一步读了什么、写了什么、省了什么。按空格播放，按右方向键走一步。</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/happened/happened_panel.cpp" line="77"/>
+        <location filename="../../ui/panels/happened/happened_panel.cpp" line="75"/>
         <source>Stages of the step: choose one, or watch them in slow motion.</source>
         <translation>这一步的各阶段：点选一个，或用慢动作观看。</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/happened/happened_panel.cpp" line="78"/>
+        <location filename="../../ui/panels/happened/happened_panel.cpp" line="76"/>
         <source>Probabilities were not recorded for this step.</source>
         <translation>这一步没有记录概率。</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/happened/happened_panel.cpp" line="87"/>
+        <location filename="../../ui/panels/happened/happened_panel.cpp" line="85"/>
         <source>Probabilities of the next token</source>
         <translation>下一个词元的概率</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/happened/happened_panel.cpp" line="179"/>
+        <location filename="../../ui/panels/happened/happened_panel.cpp" line="177"/>
         <source>%1: not part of this step.</source>
         <translation>%1：不在这一步中。</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/happened/happened_panel.cpp" line="33"/>
+        <location filename="../../ui/panels/happened/happened_panel.cpp" line="32"/>
         <source>The step in words</source>
         <translation>用文字说明这一步</translation>
     </message>
@@ -805,82 +1080,82 @@
         <translation>运行中各用途的字节数</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/memory/memory_panel.cpp" line="37"/>
+        <location filename="../../ui/panels/memory/memory_panel.cpp" line="36"/>
         <source>Formula and counted bytes</source>
         <translation>公式与实测字节数</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/memory/memory_panel.cpp" line="50"/>
+        <location filename="../../ui/panels/memory/memory_panel.cpp" line="49"/>
         <source>as the allocator counted it</source>
         <translation>按分配器的计数</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/memory/memory_panel.cpp" line="76"/>
+        <location filename="../../ui/panels/memory/memory_panel.cpp" line="75"/>
         <source>Memory over the run</source>
         <translation>运行中的内存</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/memory/memory_panel.cpp" line="105"/>
+        <location filename="../../ui/panels/memory/memory_panel.cpp" line="104"/>
         <source>everything</source>
         <translation>全部</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/memory/memory_panel.cpp" line="105"/>
+        <location filename="../../ui/panels/memory/memory_panel.cpp" line="104"/>
         <source>Weights, activations and cache, stacked</source>
         <translation>权重、激活和缓存，堆叠显示</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/memory/memory_panel.cpp" line="106"/>
+        <location filename="../../ui/panels/memory/memory_panel.cpp" line="105"/>
         <source>cache only</source>
         <translation>仅缓存</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/memory/memory_panel.cpp" line="106"/>
+        <location filename="../../ui/panels/memory/memory_panel.cpp" line="105"/>
         <source>The cache alone, so that a small one can be seen</source>
         <translation>只看缓存，小缓存也能看清</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/memory/memory_panel.cpp" line="117"/>
+        <location filename="../../ui/panels/memory/memory_panel.cpp" line="116"/>
         <source>tokens in the sequence</source>
         <translation>序列中的词元数</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/memory/memory_panel.cpp" line="119"/>
+        <location filename="../../ui/panels/memory/memory_panel.cpp" line="118"/>
         <source>Step or play: memory by purpose appears here.</source>
         <translation>步进或播放：这里显示各用途的内存。</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/memory/memory_panel.cpp" line="139"/>
+        <location filename="../../ui/panels/memory/memory_panel.cpp" line="138"/>
         <source>weights</source>
         <translation>权重</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/memory/memory_panel.cpp" line="140"/>
+        <location filename="../../ui/panels/memory/memory_panel.cpp" line="139"/>
         <source>activations</source>
         <translation>激活</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/memory/memory_panel.cpp" line="142"/>
+        <location filename="../../ui/panels/memory/memory_panel.cpp" line="141"/>
         <source>KV used</source>
         <translation>KV 已用</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/memory/memory_panel.cpp" line="143"/>
+        <location filename="../../ui/panels/memory/memory_panel.cpp" line="142"/>
         <source>KV empty</source>
         <translation>KV 空闲</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/memory/memory_panel.cpp" line="155"/>
+        <location filename="../../ui/panels/memory/memory_panel.cpp" line="154"/>
         <source>%1 tokens: KV used %2 of %3</source>
         <translation>%1 个词元：KV 已用 %2 / %3</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/memory/memory_panel.cpp" line="163"/>
+        <location filename="../../ui/panels/memory/memory_panel.cpp" line="162"/>
         <source>The formula with its numbers appears with the first step: press Space.</source>
         <translation>第一步之后这里显示公式和数字：按空格。</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/memory/memory_panel.cpp" line="118"/>
+        <location filename="../../ui/panels/memory/memory_panel.cpp" line="117"/>
         <source>Without a cache there is nothing to draw here.</source>
         <translation>没有缓存，这里无可绘制。</translation>
     </message>
@@ -1064,32 +1339,32 @@
 <context>
     <name>SweepChart</name>
     <message>
-        <location filename="../../ui/widgets/sweep_chart.cpp" line="40"/>
+        <location filename="../../ui/widgets/sweep_chart.cpp" line="35"/>
         <source>ms per token</source>
         <translation>毫秒 / 词元</translation>
     </message>
     <message>
-        <location filename="../../ui/widgets/sweep_chart.cpp" line="81"/>
+        <location filename="../../ui/widgets/sweep_chart.cpp" line="73"/>
         <source>tokens; marks: median, bars: range</source>
         <translation>词元数；点：中位数，竖线：范围</translation>
     </message>
     <message>
-        <location filename="../../ui/widgets/sweep_chart.cpp" line="83"/>
+        <location filename="../../ui/widgets/sweep_chart.cpp" line="75"/>
         <source>Choose lengths and caches, then press Start: each length is measured several times, lanes in turn.</source>
         <translation>选择长度和缓存，然后按“开始”：每个长度轮流测量多次。</translation>
     </message>
     <message>
-        <location filename="../../ui/widgets/sweep_chart.cpp" line="92"/>
+        <location filename="../../ui/widgets/sweep_chart.cpp" line="84"/>
         <source>%1: time grows as length^%2 (residual %3) [derived]</source>
         <translation>%1：时间按 长度^%2 增长（残差 %3）[推算]</translation>
     </message>
     <message>
-        <location filename="../../ui/widgets/sweep_chart.cpp" line="80"/>
+        <location filename="../../ui/widgets/sweep_chart.cpp" line="72"/>
         <source>tokens; marks: median, bars: range, lines: fitted</source>
         <translation>词元数；点：中位数，竖线：范围，线：拟合</translation>
     </message>
     <message>
-        <location filename="../../ui/widgets/sweep_chart.cpp" line="40"/>
+        <location filename="../../ui/widgets/sweep_chart.cpp" line="35"/>
         <source>ms per token, median of %1</source>
         <translation>毫秒 / 词元，%1 次的中位数</translation>
     </message>
@@ -1150,93 +1425,93 @@
 <context>
     <name>TimingPanel</name>
     <message>
-        <location filename="../../ui/panels/timing/timing_panel.cpp" line="41"/>
+        <location filename="../../ui/panels/timing/timing_panel.cpp" line="42"/>
         <source>measured at chosen lengths</source>
         <translation>在选定长度上测量</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/timing/timing_panel.cpp" line="67"/>
-        <location filename="../../ui/panels/timing/timing_panel.cpp" line="83"/>
+        <location filename="../../ui/panels/timing/timing_panel.cpp" line="64"/>
+        <location filename="../../ui/panels/timing/timing_panel.cpp" line="80"/>
         <source>Time per token against length</source>
         <translation>每词元时间与长度</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/timing/timing_panel.cpp" line="69"/>
+        <location filename="../../ui/panels/timing/timing_panel.cpp" line="66"/>
         <source>Time since the first step against length</source>
         <translation>累计时间与长度</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/timing/timing_panel.cpp" line="113"/>
+        <location filename="../../ui/panels/timing/timing_panel.cpp" line="109"/>
         <source>per token</source>
         <translation>每词元</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/timing/timing_panel.cpp" line="113"/>
+        <location filename="../../ui/panels/timing/timing_panel.cpp" line="109"/>
         <source>Time of each pass</source>
         <translation>每一遍的时间</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/timing/timing_panel.cpp" line="114"/>
+        <location filename="../../ui/panels/timing/timing_panel.cpp" line="110"/>
         <source>cumulated</source>
         <translation>累计</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/timing/timing_panel.cpp" line="115"/>
+        <location filename="../../ui/panels/timing/timing_panel.cpp" line="111"/>
         <source>Time since the first step: here recompute turns quadratic and worse</source>
         <translation>自第一步起的总时间：重算在这里变成平方级甚至更糟</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/timing/timing_panel.cpp" line="116"/>
+        <location filename="../../ui/panels/timing/timing_panel.cpp" line="112"/>
         <source>log</source>
         <translation>对数</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/timing/timing_panel.cpp" line="116"/>
+        <location filename="../../ui/panels/timing/timing_panel.cpp" line="112"/>
         <source>Logarithmic axes: a power of the length is a straight line</source>
         <translation>对数坐标：长度的幂是一条直线</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/timing/timing_panel.cpp" line="117"/>
+        <location filename="../../ui/panels/timing/timing_panel.cpp" line="113"/>
         <source>Sweep…</source>
         <translation>扫描…</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/timing/timing_panel.cpp" line="117"/>
+        <location filename="../../ui/panels/timing/timing_panel.cpp" line="113"/>
         <source>Measure chosen lengths and caches with repeats</source>
         <translation>对选定的长度和缓存重复测量</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/timing/timing_panel.cpp" line="118"/>
+        <location filename="../../ui/panels/timing/timing_panel.cpp" line="114"/>
         <source>Export</source>
         <translation>导出</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/timing/timing_panel.cpp" line="118"/>
+        <location filename="../../ui/panels/timing/timing_panel.cpp" line="114"/>
         <source>Save this chart or its data</source>
         <translation>保存此图或其数据</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/timing/timing_panel.cpp" line="170"/>
+        <location filename="../../ui/panels/timing/timing_panel.cpp" line="166"/>
         <source>%1 tokens: %2 %3</source>
         <translation>%1 个词元：%2 %3</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/timing/timing_panel.cpp" line="174"/>
+        <location filename="../../ui/panels/timing/timing_panel.cpp" line="170"/>
         <source>%1 tokens: recompute %2</source>
         <translation>%1 个词元：重算 %2</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/timing/timing_panel.cpp" line="42"/>
+        <location filename="../../ui/panels/timing/timing_panel.cpp" line="43"/>
         <source>since the first step</source>
         <translation>自第一步起</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/timing/timing_panel.cpp" line="42"/>
+        <location filename="../../ui/panels/timing/timing_panel.cpp" line="43"/>
         <source>live, both lanes</source>
         <translation>实时，两路</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/timing/timing_panel.cpp" line="89"/>
+        <location filename="../../ui/panels/timing/timing_panel.cpp" line="85"/>
         <source>Speed-up and same answer, in words</source>
         <translation>加速比与答案是否相同，用文字说明</translation>
     </message>
@@ -1831,14 +2106,130 @@
 <context>
     <name>decodescope::OverviewView</name>
     <message>
-        <location filename="../../ui/panels/attention/overview_view.cpp" line="29"/>
+        <location filename="../../ui/panels/attention/overview_view.cpp" line="34"/>
         <source>Attention of all heads: layers down, heads to the right</source>
         <translation>所有头的注意力：纵向为层，横向为头</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attention/overview_view.cpp" line="30"/>
+        <location filename="../../ui/panels/attention/overview_view.cpp" line="35"/>
         <source>Arrow keys choose a head</source>
         <translation>方向键选择头</translation>
+    </message>
+</context>
+<context>
+    <name>decodescope::PlacementMap</name>
+    <message>
+        <location filename="../../ui/panels/cache/placement_map.cpp" line="29"/>
+        <source>Cache map: positions above, memory below</source>
+        <translation>缓存图：上为位置，下为内存</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/cache/placement_map.cpp" line="52"/>
+        <location filename="../../ui/panels/cache/placement_paint.cpp" line="313"/>
+        <source>position</source>
+        <translation>位置</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/cache/placement_map.cpp" line="52"/>
+        <location filename="../../ui/panels/cache/placement_paint.cpp" line="308"/>
+        <source>sequence</source>
+        <translation>序列</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/cache/placement_map.cpp" line="53"/>
+        <location filename="../../ui/panels/cache/placement_paint.cpp" line="309"/>
+        <source>memory</source>
+        <translation>内存</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/cache/placement_map.cpp" line="134"/>
+        <source>Arrow keys move the pinned position, up and down by a page, plus and minus zoom, 0 fits, Esc clears</source>
+        <translation>方向键移动固定的位置，上下键移动一页，加减键缩放，0 适应窗口，Esc 清除</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/cache/placement_paint.cpp" line="85"/>
+        <source>Where each token lies in memory appears here, with lines from its position.</source>
+        <translation>这里将显示每个词元在内存中的位置，并与它在文本中的位置连线。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/cache/placement_paint.cpp" line="86"/>
+        <source>Space plays, → makes one step.</source>
+        <translation>空格播放，→ 走一步。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/cache/placement_paint.cpp" line="88"/>
+        <source>Nothing is kept, so nothing lies anywhere.</source>
+        <translation>什么都不保留，所以内存里什么也没有。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/cache/placement_paint.cpp" line="89"/>
+        <source>Choose a cache in the toolbar to see where its rows go.</source>
+        <translation>在工具栏选择一种缓存，看它的行存放在哪里。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/cache/placement_paint.cpp" line="90"/>
+        <source>Not captured: this recording does not say where the rows lie.</source>
+        <translation>未采集：此记录没有说明各行在内存中的位置。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/cache/placement_paint.cpp" line="91"/>
+        <source>It comes from an earlier version, or the cache is larger than the map.</source>
+        <translation>它来自较早的版本，或者缓存大于此图的上限。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/cache/placement_paint.cpp" line="311"/>
+        <source>page</source>
+        <translation>页</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/cache/placement_paint.cpp" line="311"/>
+        <source>slot</source>
+        <translation>槽位</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/cache/placement_paint.cpp" line="375"/>
+        <source>this conversation</source>
+        <translation>本对话</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/cache/placement_paint.cpp" line="376"/>
+        <source>shared</source>
+        <translation>共享</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/cache/placement_paint.cpp" line="378"/>
+        <source>another&apos;s</source>
+        <translation>其他对话</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/cache/placement_paint.cpp" line="380"/>
+        <source>free, can still be found</source>
+        <translation>空闲，仍可找到</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/cache/placement_paint.cpp" line="381"/>
+        <source>free again</source>
+        <translation>重新空闲</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/cache/placement_paint.cpp" line="382"/>
+        <source>reserved, empty</source>
+        <translation>预留，空</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/cache/placement_paint.cpp" line="383"/>
+        <source>just written</source>
+        <translation>刚写入</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/cache/placement_paint.cpp" line="384"/>
+        <source>next write</source>
+        <translation>下一次写入</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/cache/placement_paint.cpp" line="386"/>
+        <source>evicted, with its step</source>
+        <translation>已淘汰，标步数</translation>
     </message>
 </context>
 <context>
@@ -2514,7 +2905,7 @@
     </message>
     <message>
         <location filename="../../ui/main_window/transport_bar.cpp" line="135"/>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="249"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="246"/>
         <source>▶ Play</source>
         <translation>▶ 播放</translation>
     </message>
@@ -2614,7 +3005,7 @@
         <translation>自己的文字…</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="249"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="246"/>
         <source>❚❚ Pause</source>
         <translation>❚❚ 暂停</translation>
     </message>

@@ -35,6 +35,8 @@ public:
     std::optional<std::int64_t> slot_of(std::int32_t position) const override;
     bool one_slab() const override { return options_.slab; }
     std::optional<PageCounts> page_counts() const override;
+    std::vector<PageRun> page_states() const override;
+    std::int32_t sequence() const override { return sequence_; }
     std::int64_t page_tokens() const override { return std::int64_t{1} << options_.log2_page; }
     std::vector<SlotMove> dead_slots() const override;
 
@@ -54,6 +56,7 @@ private:
     std::vector<std::int32_t> tokens_;     // seen, as far as they were named
     std::int64_t seen_ = 0;
     std::uint64_t revision_ = 0;
+    std::int32_t sequence_ = 0;            // among the owners of the pool's pages
 };
 
 }  // namespace decodescope
