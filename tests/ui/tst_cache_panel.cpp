@@ -52,12 +52,13 @@ private Q_SLOTS:
         FakeRunOptions options;
         options.cache = cache.toStdString();
         options.page = page;
-        options.steps = steps;
+        options.prompt_tokens = steps > 100 ? steps - 40 : 20;
+        options.steps = std::min(steps, 40);
         options.shared_pages = 2;
         options.window = cache == QStringLiteral("ring") ? 24 : 0;
         options.capture = options.profile = options.race = false;
         QVERIFY(f.open_fake_run(options, folder));
-        f.session()->view_step(std::min(steps, 30));
+        f.session()->view_step(15);
         auto* map = f.window()->findChild<PlacementMap*>();
         QVERIFY(map != nullptr && !map->isVisible());
         QToolButton* to_map = button(f.window(), QStringLiteral("map"));

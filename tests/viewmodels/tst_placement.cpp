@@ -62,6 +62,7 @@ private Q_SLOTS:
     void words_of_a_page();
     void words_of_a_ring();
     void table_has_every_slot();
+    void groups_of_a_format();
     void degenerate();
 };
 
@@ -127,7 +128,8 @@ void TestPlacement::columns_of_all_sizes() {
     QFETCH(int, page);
     QFETCH(int, tokens);
     QFETCH(double, width);
-    FakeRunOptions options = run_of(qPrintable(cache), tokens - 20);
+    FakeRunOptions options = run_of(qPrintable(cache), 4);
+    options.prompt_tokens = tokens - 4;
     options.page = page;
     options.race = options.profile = false;
     Fixture f(options);
@@ -188,7 +190,8 @@ void TestPlacement::bands_join_what_belongs_together() {
     Fixture ring(run_of("ring", 30));  // the newest 16 of 50: two runs
     ring.arrange();
     QCOMPARE(ring.layout.bands(64).size(), std::size_t{2});
-    FakeRunOptions many = run_of("paged", 2028);
+    FakeRunOptions many = run_of("paged", 4);
+    many.prompt_tokens = 2044;
     many.page = 1;
     many.shared_pages = 2048;  // in order: one run, however many pages
     Fixture whole(many);
@@ -197,7 +200,9 @@ void TestPlacement::bands_join_what_belongs_together() {
 }
 
 void TestPlacement::zoomed_in() {
-    Fixture f(run_of("paged", 1000));
+    FakeRunOptions run = run_of("paged", 4);
+    run.prompt_tokens = 1000;
+    Fixture f(run);
     PlacementOptions options;
     options.slot_width = 20;
     options.first_slot = 101.5;
@@ -267,6 +272,18 @@ void TestPlacement::table_has_every_slot() {
     QCOMPARE(std::get<std::string>(table.rows[0][2]), std::string("shared"));
     QCOMPARE(std::get<std::int64_t>(table.rows[41][4]), std::int64_t{25});
     QVERIFY(std::holds_alternative<std::monostate>(table.rows[44][4]));
+}
+
+void TestPlacement::groups_of_a_format() {
+    QVERIFY(!format_marks("f32", 40) && !format_marks("k=f16,v=int8", 40) && !format_marks("int8-kivi", 0));
+    for (int tokens = 1; tokens < 200; ++tokens) {
+        const auto marks = format_marks("k=int8-kivi(group=8,residual=16),v=f16", tokens);
+        QVERIFY(marks && marks->group == 8);
+        QCOMPARE(marks->residual_first % 8, 0);
+        const int newest = tokens - marks->residual_first;
+        QVERIFY(tokens < 24 ? newest == tokens : newest >= 16 && newest < 24);
+        QCOMPARE(format_marks("int8-kivi", tokens)->residual_first, tokens < 64 ? 0 : (tokens - 32) / 32 * 32);
+    }
 }
 
 void TestPlacement::degenerate() {

@@ -29,8 +29,8 @@ enum class SessionState {
 };
 
 enum class SessionAction {
-    Open, Configure, Reset, StepForward, StepBack, Play, Pause, RunToEnd, ContinueFromHere, Sweep, CancelWork,
-    SaveRecording, OpenRecording, Inspect,
+    Open, Configure, Reset, StepForward, StepBack, Play, Pause, RunToEnd, ContinueFromHere, ForkHere, Sweep,
+    CancelWork, SaveRecording, OpenRecording, Inspect,
 };
 
 struct SessionMessage {
@@ -93,6 +93,9 @@ public Q_SLOTS:
     void set_race(bool on);
     void set_capture(bool on);
     void continue_from_here();       // drops what comes after the viewed step and goes on from there
+    // The same in a branch: the run so far keeps its rows beside it, shared with the branch where the text is the same.
+    // Only with caches that have pages.
+    void fork_here();
     void cancel();                   // whatever runs: stops within one token, keeps what is there
     void start_sweep(const SweepRequest& request);
     void save_recording(const QString& path);

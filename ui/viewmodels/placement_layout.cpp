@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cmath>
 
 namespace decodescope {
@@ -10,7 +11,30 @@ namespace {
 constexpr double kColumn = 2;        // width of a merged column
 constexpr double kSmallestPage = 4;  // narrower ones are merged
 
+// The number after `name` and '=', or the default of the format.
+int option(const std::string& text, const char* name, int otherwise) {
+    const std::string wanted = std::string(name) + "=";
+    const auto at = text.find(wanted);
+    int value = 0;
+    if (at == std::string::npos) return otherwise;
+    const char* first = text.data() + at + wanted.size();
+    const auto parsed = std::from_chars(first, text.data() + text.size(), value);
+    return parsed.ec == std::errc() && value > 0 ? value : otherwise;
+}
+
 }  // namespace
+
+std::optional<FormatMarks> format_marks(const std::string& kv_type, int tokens) {
+    const auto at = kv_type.find("int8-kivi");
+    if (at == std::string::npos || tokens <= 0) return std::nullopt;
+    const std::string options = kv_type.substr(at, kv_type.find(')', at) - at);
+    FormatMarks marks;
+    marks.group = option(options, "group", 32);
+    const int residual = option(options, "residual", 32);
+    const int newest = tokens < residual + marks.group ? tokens : residual + (tokens - residual) % marks.group;
+    marks.residual_first = tokens - newest;
+    return marks;
+}
 
 SlotUse use_of(const PageRun& page, std::int32_t sequence) {
     if (page.owners.empty())

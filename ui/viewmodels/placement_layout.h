@@ -5,6 +5,7 @@
 #include <QPointF>
 #include <QRectF>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "ui/viewmodels/cache_map_layout.h"
@@ -92,6 +93,14 @@ private:
     bool slots_apart_ = true;
     int slots_ = 0;
 };
+
+// Formats that store several tokens together (KIVI: keys by groups): positions 0 .. residual_first - 1 lie in groups of
+// `group`, the newest, from residual_first on, in full precision.
+struct FormatMarks {
+    int group = 0, residual_first = 0;
+};
+// As of `tokens` stored ones, from the format's name on the command line; nothing for all other formats.
+std::optional<FormatMarks> format_marks(const std::string& kv_type, int tokens);
 
 // What a page is used for, as the viewed sequence sees it.
 SlotUse use_of(const PageRun& page, std::int32_t sequence);

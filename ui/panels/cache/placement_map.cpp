@@ -46,6 +46,10 @@ int PlacementMap::seen() const {
     return std::min(static_cast<int>(std::max<std::int64_t>(view_.facts->kv.tokens_seen, 0)), tokens_.positions());
 }
 
+std::optional<FormatMarks> PlacementMap::marks() const {
+    return context_.recording ? format_marks(context_.recording->facts().kv_type, seen()) : std::nullopt;
+}
+
 PlacementMap::Frame PlacementMap::frame_for(const QRectF& area) const {
     const Theme& t = theme();
     const double note = text_height(t.note());
@@ -73,6 +77,7 @@ PlacementMap::Frame PlacementMap::frame_for(const QRectF& area) const {
     frame.sheets = from_below(sheets, 0);
     frame.position_axis = QRectF(left, area.top(), width, axis);
     frame.sequence = QRectF(left, area.top() + axis + 1, width, strip);
+    frame.groups = QRectF(left, frame.sequence.bottom() + 1, width, marks() ? 5 : 0);
     frame.labels = QRectF(area.left(), area.top(), label - 10, area.height());
     return frame;
 }

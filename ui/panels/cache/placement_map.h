@@ -43,11 +43,12 @@ protected:
 
 private:
     struct Frame {
-        QRectF labels, position_axis, sequence, memory, sheets, pointer, slot_axis, sentence, legend;
+        QRectF labels, position_axis, sequence, groups, memory, sheets, pointer, slot_axis, sentence, legend;
     };
     Frame frame_for(const QRectF& area) const;
     PlacementOptions options(double device_ratio) const;
     int seen() const;
+    std::optional<FormatMarks> marks() const;
     bool can_draw() const { return view_.facts && track_.state().known; }
     PlacementScene scene() const { return {*context_.recording, view_, tokens_, track_}; }
     void place();
@@ -64,6 +65,7 @@ private:
     void paint_empty_state(QPainter& painter) const;
     void paint_whole(QPainter& painter, const PlacementLayout& layout, const Frame& frame) const;
     void paint_sequence(QPainter& painter, const PlacementLayout& layout, const Frame& frame) const;
+    void paint_groups(QPainter& painter, const PlacementLayout& layout, const Frame& frame) const;
     void paint_evicted(QPainter& painter, const PlacementLayout& layout) const;
     void paint_bands(QPainter& painter, const PlacementLayout& layout, const Frame& frame) const;
     void paint_band(QPainter& painter, const PlacementBand& band, const Frame& frame, const QColor& color, float fill,

@@ -122,6 +122,24 @@ void PlacementMap::paint_sequence(QPainter& painter, const PlacementLayout& layo
     }
     painter.restore();
     paint_evicted(painter, layout);
+    paint_groups(painter, layout, frame);
+}
+
+// Below the sequence: the groups that are quantized together, and the newest tokens in full precision.
+void PlacementMap::paint_groups(QPainter& painter, const PlacementLayout& layout, const Frame& frame) const {
+    const auto found = marks();
+    if (!found) return;
+    const Theme& t = theme();
+    const auto bar = [&](int first, int end, const QColor& color) {
+        const auto left = layout.position_span(first), right = layout.position_span(end - 1);
+        if (!left || !right) return;
+        const double width = right->first + right->second - left->first;
+        painter.fillRect(QRectF(left->first, frame.groups.top() + 1, std::max(1.0, width - (width >= 4 ? 1.5 : 0)), 3),
+                         color);
+    };
+    for (int first = 0; first < found->residual_first; first += found->group)
+        bar(first, std::min(first + found->group, found->residual_first), t.color(Role::Prompt));
+    if (found->residual_first < seen()) bar(found->residual_first, seen(), t.color(Role::Ink));
 }
 
 // Hatched, the fainter the longer ago; with the step at which each left, where there is room.
@@ -158,7 +176,7 @@ void PlacementMap::paint_evicted(QPainter& painter, const PlacementLayout& layou
 
 void PlacementMap::paint_band(QPainter& painter, const PlacementBand& band, const Frame& frame, const QColor& color,
                               float fill, float line) const {
-    const double top = frame.sequence.bottom() + 1, bottom = frame.sheets.top() - 1, middle = (top + bottom) / 2;
+    const double top = frame.groups.bottom() + 1, bottom = frame.sheets.top() - 1, middle = (top + bottom) / 2;
     const auto edge = [&](double from, double to) {
         QPainterPath path(QPointF(from, top));
         path.cubicTo(QPointF(from, middle), QPointF(to, middle), QPointF(to, bottom));
@@ -381,6 +399,10 @@ void PlacementMap::paint_legend_line(QPainter& painter, const QRectF& rect) cons
     if (freed) items.push_back({Kind::Outline, t.color(Role::Reserved), tr("free again"), 3});
     items.push_back({Kind::Outline, t.color(Role::Reserved), tr("reserved, empty"), 4});
     items.push_back({Kind::Ring, t.color(Role::Ring), tr("just written"), 8});
+    if (marks()) {
+        items.push_back({Kind::Fill, t.color(Role::Prompt), tr("quantized group"), 6});
+        items.push_back({Kind::Fill, t.color(Role::Ink), tr("full precision"), 6});
+    }
     if (state.next_slot != kNotStored) items.push_back({Kind::Pointer, t.color(Role::Ring), tr("next write"), 7});
     if (view_.facts->kv.tokens_stored < view_.facts->kv.tokens_seen)
         items.push_back({Kind::Hatch, t.color(Role::QuietInk), tr("evicted, with its step"), 9});
