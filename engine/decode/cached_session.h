@@ -14,6 +14,7 @@ public:
                                                          std::shared_ptr<KvStorage> shared = nullptr);
     Result<std::unique_ptr<DecodeSession>> fork() const override;
     KvFacts kv_facts() const override;
+    Placement placement() const override;
     Result<CellValues> cell(std::int32_t layer, std::int32_t position) const override;
 
 protected:

@@ -100,6 +100,7 @@ struct Generation::State {
     // A step that was opened and whose passes are not all taken yet: it feeds the end of `tokens`.
     bool is_open = false, samples = false;
     StepFacts step_before;
+    Placement placement;               // as of the last step that was recorded
 };
 
 Status Generation::State::check_prompt(std::span<const std::int32_t> prompt) const {
@@ -278,6 +279,9 @@ void Generation::State::publish() {
     ++step_index;
     if (recording == nullptr) return;
     name_tokens();
+    Placement now = session->placement();
+    step.placement = placement_change(placement, now);
+    placement = std::move(now);
     step.memory.history_bytes = recording->history_bytes();
     recording->append_step(step);
 }

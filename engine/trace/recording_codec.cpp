@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "engine/trace/placement_codec.h"
+
 namespace decodescope {
 
 namespace {
@@ -285,7 +287,7 @@ void decode_row(ByteReader& in, RunRecording& to, std::int64_t steps) {
     to.append_row_f16(row, k, v, attention.pointers, entries, attention.positions, (flags & kRowLeftOut) != 0);
 }
 
-constexpr std::uint8_t kStepCaptured = 1, kStepPaged = 2;
+constexpr std::uint8_t kStepCaptured = 1, kStepPaged = 2, kStepPlaced = 16;
 
 void encode_step(ByteWriter& out, const StepFacts& step) {
     out.i32(step.index);
@@ -296,7 +298,8 @@ void encode_step(ByteWriter& out, const StepFacts& step) {
     out.text(step.stop_reason);
     out.f64(step.micros);
     const bool paged = step.kv.page_tokens > 0;
-    out.u8(static_cast<std::uint8_t>((step.captured ? kStepCaptured : 0) | (paged ? kStepPaged : 0)));
+    out.u8(static_cast<std::uint8_t>((step.captured ? kStepCaptured : 0) | (paged ? kStepPaged : 0) |
+                                     (step.placement.known ? kStepPlaced : 0)));
     out.boolean(step.warm_up);
     encode_kv(out, step.kv);
     if (paged) encode_pages(out, step.kv);
@@ -313,6 +316,7 @@ void encode_step(ByteWriter& out, const StepFacts& step) {
     encode_probabilities(out, step.candidates);
     out.count(step.evicted.size());
     for (const EvictedEntry& entry : step.evicted) out.i32(entry.position);
+    if (step.placement.known) encode_placement(out, step.placement);
 }
 
 StepFacts decode_step(ByteReader& in, const RunFacts& facts, std::int64_t rows, std::int64_t steps) {
@@ -325,7 +329,7 @@ StepFacts decode_step(ByteReader& in, const RunFacts& facts, std::int64_t rows, 
     step.stop_reason = in.text("stop reason");
     step.micros = in.f64("micros");
     const std::uint8_t flags = in.u8("captured");
-    if (flags > (kStepCaptured | kStepPaged)) in.fail("captured", "is not a value that this version knows");
+    if ((flags & ~(kStepCaptured | kStepPaged | kStepPlaced)) != 0) in.fail("captured", "is not a value that this version knows");
     step.captured = (flags & kStepCaptured) != 0;
     step.warm_up = in.boolean("warm-up");
     step.kv = decode_kv(in);
@@ -343,6 +347,7 @@ StepFacts decode_step(ByteReader& in, const RunFacts& facts, std::int64_t rows, 
     step.candidates = decode_probabilities(in, facts, "candidate tokens");
     step.evicted.resize(in.count("evicted positions", 4));
     for (EvictedEntry& entry : step.evicted) entry.position = in.i32("evicted position", 0, kMaxPosition);
+    if ((flags & kStepPlaced) != 0) step.placement = decode_placement(in);
     return step;
 }
 

@@ -87,34 +87,219 @@
 <context>
     <name>CachePanel</name>
     <message>
-        <location filename="../../ui/panels/cache/cache_panel.cpp" line="39"/>
+        <location filename="../../ui/panels/cache/cache_panel.cpp" line="52"/>
         <source>layers down, positions right</source>
         <translation>纵向为层，横向为位置</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/cache/cache_panel.cpp" line="57"/>
+        <location filename="../../ui/panels/cache/cache_panel.cpp" line="55"/>
+        <source>positions above, memory below</source>
+        <translation>上为位置，下为内存</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/cache/cache_panel.cpp" line="79"/>
+        <source>layers</source>
+        <translation>逐层</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/cache/cache_panel.cpp" line="79"/>
+        <source>Keys and values, layer by layer</source>
+        <translation>逐层查看键和值</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/cache/cache_panel.cpp" line="80"/>
+        <source>map</source>
+        <translation>内存图</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/cache/cache_panel.cpp" line="80"/>
+        <source>Cache map: where each token lies in memory, and who owns it</source>
+        <translation>缓存图：每个词元在内存中的位置，以及归谁所有</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/cache/cache_panel.cpp" line="86"/>
         <source>Zoom out (−)</source>
         <translation>缩小 (−)</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/cache/cache_panel.cpp" line="58"/>
+        <location filename="../../ui/panels/cache/cache_panel.cpp" line="87"/>
         <source>Zoom in (+)</source>
         <translation>放大 (+)</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/cache/cache_panel.cpp" line="59"/>
+        <location filename="../../ui/panels/cache/cache_panel.cpp" line="88"/>
         <source>fit</source>
         <translation>适应</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/cache/cache_panel.cpp" line="59"/>
+        <location filename="../../ui/panels/cache/cache_panel.cpp" line="88"/>
         <source>Everything in view (0)</source>
         <translation>显示全部 (0)</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/cache/cache_panel.cpp" line="80"/>
+        <location filename="../../ui/panels/cache/cache_panel.cpp" line="114"/>
         <source>KV cache: layers and positions</source>
         <translation>KV 缓存：层与位置</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/cache/cache_panel.cpp" line="122"/>
+        <source>Cache map: positions and memory</source>
+        <translation>缓存图：位置与内存</translation>
+    </message>
+</context>
+<context>
+    <name>CachePlacement</name>
+    <message>
+        <location filename="../../ui/viewmodels/placement_text.cpp" line="29"/>
+        <source>owned by this conversation (%1) alone</source>
+        <translation>只归本对话（%1）所有</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/placement_text.cpp" line="31"/>
+        <source>shared: owned by conversations %1; this one is %2</source>
+        <translation>共享：归对话 %1 所有；本对话是 %2</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/placement_text.cpp" line="34"/>
+        <source>owned by conversation %1, not by this one</source>
+        <translation>归对话 %1 所有，不归本对话</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/placement_text.cpp" line="35"/>
+        <source>free, but its tokens can still be found, until it is reclaimed</source>
+        <translation>空闲，但在被回收之前仍可按词元找到</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/placement_text.cpp" line="36"/>
+        <source>free: nobody owns it any more</source>
+        <translation>空闲：已无人拥有</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/placement_text.cpp" line="37"/>
+        <source>set aside, never written</source>
+        <translation>已预留，从未写入</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/placement_text.cpp" line="65"/>
+        <source>Page %1 · slots %2 to %3</source>
+        <translation>第 %1 页 · 槽位 %2 到 %3</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/placement_text.cpp" line="70"/>
+        <location filename="../../ui/viewmodels/placement_text.cpp" line="92"/>
+        <location filename="../../ui/viewmodels/placement_text.cpp" line="169"/>
+        <source>%1 in all layers [derived]</source>
+        <translation>各层合计 %1 [推算]</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/placement_text.cpp" line="73"/>
+        <source>%1 of %2 tokens: positions %3 to %4 · %5 in all layers [derived]</source>
+        <translation>%1 / %2 个词元：位置 %3 到 %4 · 各层合计 %5 [推算]</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/placement_text.cpp" line="80"/>
+        <source>last page: %1 slots empty, %2 wasted [derived]</source>
+        <translation>最后一页：%1 个槽位空着，浪费 %2 [推算]</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/placement_text.cpp" line="85"/>
+        <source>reclaimed: it was free the longest, and what it held can no longer be found</source>
+        <translation>已回收：它空闲得最久，原来的内容不能再被找到</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/placement_text.cpp" line="90"/>
+        <source>Slot %1</source>
+        <translation>槽位 %1</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/placement_text.cpp" line="93"/>
+        <source>reserved, empty</source>
+        <translation type="unfinished">预留，空</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/placement_text.cpp" line="94"/>
+        <source> · holds position %1 · </source>
+        <translation> · 存放位置 %1 · </translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/placement_text.cpp" line="102"/>
+        <source>the next token needs a copy of the last page first: it is shared, and goes to page %1</source>
+        <translation>最后一页是共享的，下一个词元要先把它复制到第 %1 页</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/placement_text.cpp" line="105"/>
+        <source>the next token goes to slot %1, over position %2</source>
+        <translation>下一个词元写入槽位 %1，覆盖位置 %2</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/placement_text.cpp" line="106"/>
+        <source>the next token goes to slot %1</source>
+        <translation>下一个词元写入槽位 %1</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/placement_text.cpp" line="124"/>
+        <source>where the rows lie is not captured in this recording</source>
+        <translation>此记录未采集各行在内存中的位置</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/placement_text.cpp" line="131"/>
+        <source>%1 pages for %2 tokens, %3 shared [measured]</source>
+        <translation>%1 页存放 %2 个词元，其中 %3 页共享 [实测]</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/placement_text.cpp" line="134"/>
+        <source>last page: %1 empty, %2 wasted [derived]</source>
+        <translation>最后一页：%1 个空位，浪费 %2 [推算]</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/placement_text.cpp" line="136"/>
+        <source>%1 page copied: it was shared and had to be written</source>
+        <translation>复制了 %1 页：它是共享的而又要写入</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/placement_text.cpp" line="142"/>
+        <source>one slab for all %1 layers</source>
+        <translation>全部 %1 层共用一整块</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/placement_text.cpp" line="143"/>
+        <source>one allocation for each of %1 layers</source>
+        <translation>%1 层各自分配</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/placement_text.cpp" line="144"/>
+        <source>%1 slots, %2</source>
+        <translation>%1 个槽位，%2</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/placement_text.cpp" line="145"/>
+        <source>%1 pages of %2 slots, %3</source>
+        <translation>%1 页，每页 %2 个槽位，%3</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/placement_text.cpp" line="155"/>
+        <source>Position %1 · </source>
+        <translation>位置 %1 · </translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/placement_text.cpp" line="158"/>
+        <source>evicted in step %1: no later token reads it</source>
+        <translation type="unfinished">第 %1 步淘汰：之后的词元读不到</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/placement_text.cpp" line="159"/>
+        <source>not stored</source>
+        <translation>未存储</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/placement_text.cpp" line="161"/>
+        <source>lies in slot %1</source>
+        <translation>在槽位 %1</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/placement_text.cpp" line="162"/>
+        <source>lies in slot %1: page %2, place %3</source>
+        <translation>在槽位 %1：第 %2 页第 %3 位</translation>
     </message>
 </context>
 <context>
@@ -664,281 +849,371 @@
     </message>
     <message>
         <location filename="../../ui/widgets/glossary.cpp" line="62"/>
+        <source>Cache map</source>
+        <translation>缓存图</translation>
+    </message>
+    <message>
+        <location filename="../../ui/widgets/glossary.cpp" line="63"/>
+        <source>Where each token&apos;s K and V lie in memory, beside the order of the text.</source>
+        <translation>每个词元的 K 和 V 在内存中的位置，与文本顺序对照。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/widgets/glossary.cpp" line="64"/>
+        <source>Paged</source>
+        <translation type="unfinished">分页</translation>
+    </message>
+    <message>
+        <location filename="../../ui/widgets/glossary.cpp" line="65"/>
+        <source>A cache divided into pages; a conversation takes one when the last is full.</source>
+        <translation>分成若干页的缓存；对话在最后一页写满时再取一页。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/widgets/glossary.cpp" line="66"/>
+        <source>Page</source>
+        <translation>页</translation>
+    </message>
+    <message>
+        <location filename="../../ui/widgets/glossary.cpp" line="67"/>
+        <source>A fixed number of slots side by side that conversations own together or alone.</source>
+        <translation>固定数目的相邻槽位，由一个或几个对话拥有。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/widgets/glossary.cpp" line="68"/>
+        <source>Waste</source>
+        <translation>浪费</translation>
+    </message>
+    <message>
+        <location filename="../../ui/widgets/glossary.cpp" line="69"/>
+        <source>Slots of the last page that hold no token yet; at most one page less one slot.</source>
+        <translation>最后一页中还没有词元的槽位；最多比一页少一个。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/widgets/glossary.cpp" line="70"/>
+        <source>Shared page</source>
+        <translation>共享页</translation>
+    </message>
+    <message>
+        <location filename="../../ui/widgets/glossary.cpp" line="71"/>
+        <source>A page that several conversations own; whoever writes into it first takes a copy.</source>
+        <translation>几个对话共同拥有的页；谁先写入，谁就先复制一份。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/widgets/glossary.cpp" line="73"/>
+        <source>Reclaimed</source>
+        <translation>回收</translation>
+    </message>
+    <message>
+        <location filename="../../ui/widgets/glossary.cpp" line="74"/>
+        <source>A free page taken for something else: the one that has been free the longest.</source>
+        <translation>改作他用的空闲页：空闲最久的那一页。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/widgets/glossary.cpp" line="75"/>
+        <source>Slab</source>
+        <translation>整块</translation>
+    </message>
+    <message>
+        <location filename="../../ui/widgets/glossary.cpp" line="76"/>
+        <source>One allocation for all layers; otherwise each layer has its own.</source>
+        <translation>所有层共用一次分配；否则每层各自分配。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/widgets/glossary.cpp" line="77"/>
+        <source>Write pointer</source>
+        <translation>写指针</translation>
+    </message>
+    <message>
+        <location filename="../../ui/widgets/glossary.cpp" line="78"/>
+        <source>The slot that the next token takes; in a ring it goes round and round.</source>
+        <translation>下一个词元要写入的槽位；在环形缓存中它循环前进。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/widgets/glossary.cpp" line="79"/>
+        <source>Ring</source>
+        <translation>环形</translation>
+    </message>
+    <message>
+        <location filename="../../ui/widgets/glossary.cpp" line="80"/>
+        <source>A cache of fixed size: the newest token takes the slot of the oldest.</source>
+        <translation>大小固定的缓存：最新的词元占用最旧词元的槽位。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/widgets/glossary.cpp" line="81"/>
         <source>Evicted</source>
         <translation>已淘汰</translation>
     </message>
     <message>
-        <location filename="../../ui/widgets/glossary.cpp" line="63"/>
+        <location filename="../../ui/widgets/glossary.cpp" line="82"/>
         <source>K and V that were dropped to make room; later tokens cannot read them any more.</source>
         <translation>为腾出空间而丢弃的 K 和 V；之后的词元再也读不到。</translation>
     </message>
     <message>
-        <location filename="../../ui/widgets/glossary.cpp" line="64"/>
+        <location filename="../../ui/widgets/glossary.cpp" line="83"/>
         <source>Copied</source>
         <translation>复制量</translation>
     </message>
     <message>
-        <location filename="../../ui/widgets/glossary.cpp" line="65"/>
+        <location filename="../../ui/widgets/glossary.cpp" line="84"/>
         <source>Bytes that were moved from the old buffer to the new one because the cache grew.</source>
         <translation>因缓存增长而从旧缓冲区搬到新缓冲区的字节数。</translation>
     </message>
     <message>
-        <location filename="../../ui/widgets/glossary.cpp" line="66"/>
+        <location filename="../../ui/widgets/glossary.cpp" line="85"/>
         <source>Peak</source>
         <translation>峰值</translation>
     </message>
     <message>
-        <location filename="../../ui/widgets/glossary.cpp" line="67"/>
+        <location filename="../../ui/widgets/glossary.cpp" line="86"/>
         <source>The most cache memory alive at once during the step: old and new buffer together while growing.</source>
         <translation>本步中同时存在的最大缓存内存：增长时新旧缓冲区之和。</translation>
     </message>
     <message>
-        <location filename="../../ui/widgets/glossary.cpp" line="70"/>
+        <location filename="../../ui/widgets/glossary.cpp" line="89"/>
         <source>RMS</source>
         <translation>均方根</translation>
     </message>
     <message>
-        <location filename="../../ui/widgets/glossary.cpp" line="71"/>
+        <location filename="../../ui/widgets/glossary.cpp" line="90"/>
         <source>Root mean square: the typical size of the numbers in a row of K or V.</source>
         <translation>均方根：一行 K 或 V 中数值的典型大小。</translation>
     </message>
     <message>
-        <location filename="../../ui/widgets/glossary.cpp" line="72"/>
+        <location filename="../../ui/widgets/glossary.cpp" line="91"/>
         <source>Mean over heads</source>
         <translation>各头平均</translation>
     </message>
     <message>
-        <location filename="../../ui/widgets/glossary.cpp" line="73"/>
+        <location filename="../../ui/widgets/glossary.cpp" line="92"/>
         <source>The average of the maps of all heads in the layer.</source>
         <translation>该层所有头的图的平均。</translation>
     </message>
     <message>
-        <location filename="../../ui/widgets/glossary.cpp" line="74"/>
+        <location filename="../../ui/widgets/glossary.cpp" line="93"/>
         <source>Threshold</source>
         <translation>阈值</translation>
     </message>
     <message>
-        <location filename="../../ui/widgets/glossary.cpp" line="75"/>
+        <location filename="../../ui/widgets/glossary.cpp" line="94"/>
         <source>Weights below it are drawn as 0, so that the strong ones stand out; the numbers stay exact.</source>
         <translation>低于它的权重按 0 绘制，让强的更醒目；数值本身不变。</translation>
     </message>
     <message>
-        <location filename="../../ui/widgets/glossary.cpp" line="77"/>
+        <location filename="../../ui/widgets/glossary.cpp" line="96"/>
         <source>Induction head</source>
         <translation>归纳头</translation>
     </message>
     <message>
-        <location filename="../../ui/widgets/glossary.cpp" line="78"/>
+        <location filename="../../ui/widgets/glossary.cpp" line="97"/>
         <source>A head that finds an earlier mention of the token and reads what came after it.</source>
         <translation>找到该词元之前的出现，并读取其后内容的头。</translation>
     </message>
     <message>
-        <location filename="../../ui/widgets/glossary.cpp" line="79"/>
+        <location filename="../../ui/widgets/glossary.cpp" line="98"/>
         <source>Previous-token head</source>
         <translation>前一词元头</translation>
     </message>
     <message>
-        <location filename="../../ui/widgets/glossary.cpp" line="80"/>
+        <location filename="../../ui/widgets/glossary.cpp" line="99"/>
         <source>A head that reads the token just before.</source>
         <translation>读取紧邻的前一个词元的头。</translation>
     </message>
     <message>
-        <location filename="../../ui/widgets/glossary.cpp" line="81"/>
+        <location filename="../../ui/widgets/glossary.cpp" line="100"/>
         <source>First-token head</source>
         <translation>首词元头</translation>
     </message>
     <message>
-        <location filename="../../ui/widgets/glossary.cpp" line="82"/>
+        <location filename="../../ui/widgets/glossary.cpp" line="101"/>
         <source>A head that rests on the first token when it has nothing to look for.</source>
         <translation>没有要找的东西时停在第一个词元上的头。</translation>
     </message>
     <message>
-        <location filename="../../ui/widgets/glossary.cpp" line="83"/>
+        <location filename="../../ui/widgets/glossary.cpp" line="102"/>
         <source>[measured]</source>
         <translation>[实测]</translation>
     </message>
     <message>
-        <location filename="../../ui/widgets/glossary.cpp" line="84"/>
+        <location filename="../../ui/widgets/glossary.cpp" line="103"/>
         <source>Counted or timed in this run.</source>
         <translation>在本次运行中计数或计时得到。</translation>
     </message>
     <message>
-        <location filename="../../ui/widgets/glossary.cpp" line="85"/>
+        <location filename="../../ui/widgets/glossary.cpp" line="104"/>
         <source>[derived]</source>
         <translation>[推算]</translation>
     </message>
     <message>
-        <location filename="../../ui/widgets/glossary.cpp" line="86"/>
+        <location filename="../../ui/widgets/glossary.cpp" line="105"/>
         <source>Computed from a formula and the shapes.</source>
         <translation>由公式和形状计算得到。</translation>
     </message>
     <message>
-        <location filename="../../ui/widgets/glossary.cpp" line="87"/>
+        <location filename="../../ui/widgets/glossary.cpp" line="106"/>
         <source>[illustrative]</source>
         <translation>[示意]</translation>
     </message>
     <message>
-        <location filename="../../ui/widgets/glossary.cpp" line="88"/>
+        <location filename="../../ui/widgets/glossary.cpp" line="107"/>
         <source>Drawn to explain; not a figure of this run.</source>
         <translation>为说明而画；不是本次运行的数字。</translation>
     </message>
     <message>
-        <location filename="../../ui/widgets/glossary.cpp" line="89"/>
+        <location filename="../../ui/widgets/glossary.cpp" line="108"/>
         <source>Not captured</source>
         <translation>未采集</translation>
     </message>
     <message>
-        <location filename="../../ui/widgets/glossary.cpp" line="90"/>
+        <location filename="../../ui/widgets/glossary.cpp" line="109"/>
         <source>The weights were computed but not recorded; this is not a weight of 0.</source>
         <translation>权重算过但没有记录；并不是权重为 0。</translation>
     </message>
     <message>
-        <location filename="../../ui/widgets/glossary.cpp" line="91"/>
+        <location filename="../../ui/widgets/glossary.cpp" line="110"/>
         <source>Logits</source>
         <translation>Logits</translation>
     </message>
     <message>
-        <location filename="../../ui/widgets/glossary.cpp" line="92"/>
+        <location filename="../../ui/widgets/glossary.cpp" line="111"/>
         <source>One score per token of the vocabulary; the sampler picks the next token from them.</source>
         <translation>词表中每个词元一个得分；采样器据此选出下一个词元。</translation>
     </message>
     <message>
-        <location filename="../../ui/widgets/glossary.cpp" line="94"/>
+        <location filename="../../ui/widgets/glossary.cpp" line="113"/>
         <source>Temperature</source>
         <translation>温度</translation>
     </message>
     <message>
-        <location filename="../../ui/widgets/glossary.cpp" line="95"/>
+        <location filename="../../ui/widgets/glossary.cpp" line="114"/>
         <source>How freely the sampler picks: 0 takes the likeliest token, 1 follows the probabilities.</source>
         <translation>采样的自由程度：0 取最可能的词元，1 按概率抽取。</translation>
     </message>
     <message>
-        <location filename="../../ui/widgets/glossary.cpp" line="97"/>
+        <location filename="../../ui/widgets/glossary.cpp" line="116"/>
         <source>top-k</source>
         <translation>top-k</translation>
     </message>
     <message>
-        <location filename="../../ui/widgets/glossary.cpp" line="98"/>
+        <location filename="../../ui/widgets/glossary.cpp" line="117"/>
         <source>Only the k likeliest tokens may be picked.</source>
         <translation>只能从最可能的 k 个词元中选。</translation>
     </message>
     <message>
-        <location filename="../../ui/widgets/glossary.cpp" line="99"/>
+        <location filename="../../ui/widgets/glossary.cpp" line="118"/>
         <source>top-p</source>
         <translation>top-p</translation>
     </message>
     <message>
-        <location filename="../../ui/widgets/glossary.cpp" line="100"/>
+        <location filename="../../ui/widgets/glossary.cpp" line="119"/>
         <source>Only the likeliest tokens that together reach the probability p may be picked.</source>
         <translation>只能从概率合计达到 p 的最可能词元中选。</translation>
     </message>
     <message>
-        <location filename="../../ui/widgets/glossary.cpp" line="101"/>
+        <location filename="../../ui/widgets/glossary.cpp" line="120"/>
         <source>Seed</source>
         <translation>种子</translation>
     </message>
     <message>
-        <location filename="../../ui/widgets/glossary.cpp" line="102"/>
+        <location filename="../../ui/widgets/glossary.cpp" line="121"/>
         <source>The number that the sampler&apos;s dice start from: the same seed gives the same text.</source>
         <translation>采样骰子的起点：同样的种子得到同样的文字。</translation>
     </message>
     <message>
-        <location filename="../../ui/widgets/glossary.cpp" line="104"/>
+        <location filename="../../ui/widgets/glossary.cpp" line="123"/>
         <source>Weights</source>
         <translation>权重</translation>
     </message>
     <message>
-        <location filename="../../ui/widgets/glossary.cpp" line="105"/>
+        <location filename="../../ui/widgets/glossary.cpp" line="124"/>
         <source>The numbers the model learned; read in every step, never changed.</source>
         <translation>模型学到的数；每步都读，从不改变。</translation>
     </message>
     <message>
-        <location filename="../../ui/widgets/glossary.cpp" line="106"/>
+        <location filename="../../ui/widgets/glossary.cpp" line="125"/>
         <source>Activations</source>
         <translation>激活</translation>
     </message>
     <message>
-        <location filename="../../ui/widgets/glossary.cpp" line="107"/>
+        <location filename="../../ui/widgets/glossary.cpp" line="126"/>
         <source>Intermediate results of a pass; overwritten by the next one.</source>
         <translation>一遍计算的中间结果；会被下一遍覆盖。</translation>
     </message>
     <message>
-        <location filename="../../ui/widgets/glossary.cpp" line="108"/>
+        <location filename="../../ui/widgets/glossary.cpp" line="127"/>
         <source>FLOPs</source>
         <translation>FLOP</translation>
     </message>
     <message>
-        <location filename="../../ui/widgets/glossary.cpp" line="109"/>
+        <location filename="../../ui/widgets/glossary.cpp" line="128"/>
         <source>Multiplications and additions of a pass, by the formula.</source>
         <translation>一遍计算的乘加次数，按公式。</translation>
     </message>
     <message>
-        <location filename="../../ui/widgets/glossary.cpp" line="110"/>
+        <location filename="../../ui/widgets/glossary.cpp" line="129"/>
         <source>Bandwidth</source>
         <translation>带宽</translation>
     </message>
     <message>
-        <location filename="../../ui/widgets/glossary.cpp" line="111"/>
+        <location filename="../../ui/widgets/glossary.cpp" line="130"/>
         <source>Bytes per second between memory and processor; decoding mostly waits for it.</source>
         <translation>内存与处理器之间每秒的字节数；解码多半在等它。</translation>
     </message>
     <message>
-        <location filename="../../ui/widgets/glossary.cpp" line="112"/>
+        <location filename="../../ui/widgets/glossary.cpp" line="131"/>
         <source>Speed-up</source>
         <translation>加速比</translation>
     </message>
     <message>
-        <location filename="../../ui/widgets/glossary.cpp" line="113"/>
+        <location filename="../../ui/widgets/glossary.cpp" line="132"/>
         <source>Time without the cache divided by time with it, at the same length.</source>
         <translation>同样长度下，无缓存的时间除以有缓存的时间。</translation>
     </message>
     <message>
-        <location filename="../../ui/widgets/glossary.cpp" line="114"/>
+        <location filename="../../ui/widgets/glossary.cpp" line="133"/>
         <source>Race</source>
         <translation>竞速</translation>
     </message>
     <message>
-        <location filename="../../ui/widgets/glossary.cpp" line="115"/>
+        <location filename="../../ui/widgets/glossary.cpp" line="134"/>
         <source>The same tokens computed twice, with the cache and without it, each step timed.</source>
         <translation>同样的词元算两次，一次用缓存一次不用，每步计时。</translation>
     </message>
     <message>
-        <location filename="../../ui/widgets/glossary.cpp" line="116"/>
+        <location filename="../../ui/widgets/glossary.cpp" line="135"/>
         <source>Sweep</source>
         <translation>扫描</translation>
     </message>
     <message>
-        <location filename="../../ui/widgets/glossary.cpp" line="117"/>
+        <location filename="../../ui/widgets/glossary.cpp" line="136"/>
         <source>Time per token at chosen lengths and with chosen caches, repeated, with medians.</source>
         <translation>在选定的长度和缓存下测每词元时间，多次重复取中位数。</translation>
     </message>
     <message>
-        <location filename="../../ui/widgets/glossary.cpp" line="118"/>
+        <location filename="../../ui/widgets/glossary.cpp" line="137"/>
         <source>RoPE</source>
         <translation>RoPE</translation>
     </message>
     <message>
-        <location filename="../../ui/widgets/glossary.cpp" line="119"/>
+        <location filename="../../ui/widgets/glossary.cpp" line="138"/>
         <source>Rotary position embedding: K and Q are turned by an angle that grows with the position.</source>
         <translation>旋转位置编码：K 和 Q 按随位置增大的角度旋转。</translation>
     </message>
     <message>
-        <location filename="../../ui/widgets/glossary.cpp" line="121"/>
+        <location filename="../../ui/widgets/glossary.cpp" line="140"/>
         <source>MLP</source>
         <translation>MLP</translation>
     </message>
     <message>
-        <location filename="../../ui/widgets/glossary.cpp" line="122"/>
+        <location filename="../../ui/widgets/glossary.cpp" line="141"/>
         <source>The feed-forward network of a layer; works on each token alone.</source>
         <translation>层中的前馈网络；对每个词元单独计算。</translation>
     </message>
     <message>
-        <location filename="../../ui/widgets/glossary.cpp" line="123"/>
+        <location filename="../../ui/widgets/glossary.cpp" line="142"/>
         <source>Norm</source>
         <translation>归一化</translation>
     </message>
     <message>
-        <location filename="../../ui/widgets/glossary.cpp" line="124"/>
+        <location filename="../../ui/widgets/glossary.cpp" line="143"/>
         <source>Scales a token&apos;s vector to a common size before each half of a layer.</source>
         <translation>在层的每一半之前把词元向量缩放到统一大小。</translation>
     </message>
@@ -2364,6 +2639,132 @@
     </message>
 </context>
 <context>
+    <name>decodescope::PlacementMap</name>
+    <message>
+        <location filename="../../ui/panels/cache/placement_map.cpp" line="29"/>
+        <source>Cache map: positions above, memory below</source>
+        <translation>缓存图：上为位置，下为内存</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/cache/placement_map.cpp" line="56"/>
+        <location filename="../../ui/panels/cache/placement_paint.cpp" line="331"/>
+        <source>position</source>
+        <translation type="unfinished">位置</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/cache/placement_map.cpp" line="56"/>
+        <location filename="../../ui/panels/cache/placement_paint.cpp" line="326"/>
+        <source>sequence</source>
+        <translation>序列</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/cache/placement_map.cpp" line="57"/>
+        <location filename="../../ui/panels/cache/placement_paint.cpp" line="327"/>
+        <source>memory</source>
+        <translation>内存</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/cache/placement_map.cpp" line="139"/>
+        <source>Arrow keys move the pinned position, up and down by a page, plus and minus zoom, 0 fits, Esc clears</source>
+        <translation>方向键移动固定的位置，上下键移动一页，加减键缩放，0 适应窗口，Esc 清除</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/cache/placement_paint.cpp" line="85"/>
+        <source>Where each token lies in memory appears here, with lines from its position.</source>
+        <translation>这里将显示每个词元在内存中的位置，并与它在文本中的位置连线。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/cache/placement_paint.cpp" line="86"/>
+        <source>Space plays, → makes one step.</source>
+        <translation type="unfinished">空格播放，→ 走一步。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/cache/placement_paint.cpp" line="88"/>
+        <source>Nothing is kept, so nothing lies anywhere.</source>
+        <translation>什么都不保留，所以内存里什么也没有。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/cache/placement_paint.cpp" line="89"/>
+        <source>Choose a cache in the toolbar to see where its rows go.</source>
+        <translation>在工具栏选择一种缓存，看它的行存放在哪里。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/cache/placement_paint.cpp" line="90"/>
+        <source>Not captured: this recording does not say where the rows lie.</source>
+        <translation>未采集：此记录没有说明各行在内存中的位置。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/cache/placement_paint.cpp" line="91"/>
+        <source>It comes from an earlier version, or the cache is larger than the map.</source>
+        <translation>它来自较早的版本，或者缓存大于此图的上限。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/cache/placement_paint.cpp" line="329"/>
+        <source>page</source>
+        <translation>页</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/cache/placement_paint.cpp" line="329"/>
+        <source>slot</source>
+        <translation>槽位</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/cache/placement_paint.cpp" line="393"/>
+        <source>this conversation</source>
+        <translation>本对话</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/cache/placement_paint.cpp" line="394"/>
+        <source>shared</source>
+        <translation>共享</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/cache/placement_paint.cpp" line="396"/>
+        <source>another&apos;s</source>
+        <translation>其他对话</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/cache/placement_paint.cpp" line="398"/>
+        <source>free, can still be found</source>
+        <translation>空闲，仍可找到</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/cache/placement_paint.cpp" line="399"/>
+        <source>free again</source>
+        <translation>重新空闲</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/cache/placement_paint.cpp" line="400"/>
+        <source>reserved, empty</source>
+        <translation type="unfinished">预留，空</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/cache/placement_paint.cpp" line="401"/>
+        <source>just written</source>
+        <translation type="unfinished">刚写入</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/cache/placement_paint.cpp" line="403"/>
+        <source>quantized group</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/cache/placement_paint.cpp" line="404"/>
+        <source>full precision</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/cache/placement_paint.cpp" line="406"/>
+        <source>next write</source>
+        <translation>下一次写入</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/cache/placement_paint.cpp" line="408"/>
+        <source>evicted, with its step</source>
+        <translation type="unfinished">已淘汰，标步数</translation>
+    </message>
+</context>
+<context>
     <name>decodescope::ProbabilityBars</name>
     <message>
         <location filename="../../ui/panels/happened/probability_bars.cpp" line="15"/>
@@ -2525,44 +2926,49 @@
 <context>
     <name>decodescope::SessionController</name>
     <message>
-        <location filename="../../ui/session/session_controller_private.cpp" line="233"/>
+        <location filename="../../ui/session/session_controller_private.cpp" line="249"/>
         <source>Cancelled; what was there before is kept.</source>
         <translation>已取消；之前的内容保留。</translation>
     </message>
     <message>
-        <location filename="../../ui/session/session_controller_private.cpp" line="241"/>
+        <location filename="../../ui/session/session_controller_private.cpp" line="257"/>
         <source>Loading the model</source>
         <translation>正在加载模型</translation>
     </message>
     <message>
-        <location filename="../../ui/session/session_controller_private.cpp" line="242"/>
+        <location filename="../../ui/session/session_controller_private.cpp" line="258"/>
         <source>Prefill of the prompt</source>
         <translation>正在预填充提示</translation>
     </message>
     <message>
-        <location filename="../../ui/session/session_controller_private.cpp" line="243"/>
+        <location filename="../../ui/session/session_controller_private.cpp" line="259"/>
         <source>Feeding the tokens again</source>
         <translation>正在重新送入词元</translation>
     </message>
     <message>
-        <location filename="../../ui/session/session_controller_private.cpp" line="244"/>
+        <location filename="../../ui/session/session_controller_private.cpp" line="260"/>
         <source>Saving the recording</source>
         <translation>正在保存录制</translation>
     </message>
     <message>
-        <location filename="../../ui/session/session_controller_private.cpp" line="245"/>
+        <location filename="../../ui/session/session_controller_private.cpp" line="261"/>
         <source>Opening the recording</source>
         <translation>正在打开录制</translation>
     </message>
     <message>
-        <location filename="../../ui/session/session_controller_private.cpp" line="247"/>
+        <location filename="../../ui/session/session_controller_private.cpp" line="263"/>
         <source>Sweep: %1</source>
         <translation>扫描：%1</translation>
     </message>
     <message>
-        <location filename="../../ui/session/session_controller_private.cpp" line="250"/>
+        <location filename="../../ui/session/session_controller_private.cpp" line="266"/>
         <source>Compare: %1</source>
         <translation>比较：%1</translation>
+    </message>
+    <message>
+        <location filename="../../ui/session/session_controller.cpp" line="80"/>
+        <source>Only a cache with pages shares them between branches; choose a paged cache first.</source>
+        <translation type="unfinished"></translation>
     </message>
 </context>
 <context>
@@ -2753,68 +3159,68 @@
 <context>
     <name>decodescope::StateTable</name>
     <message>
-        <location filename="../../ui/session/state_table.cpp" line="63"/>
+        <location filename="../../ui/session/state_table.cpp" line="64"/>
         <source>No model is loaded yet; choose one first.</source>
         <translation>还没有加载模型；请先选择一个。</translation>
     </message>
     <message>
-        <location filename="../../ui/session/state_table.cpp" line="64"/>
+        <location filename="../../ui/session/state_table.cpp" line="65"/>
         <source>A model or a file is being opened; wait for it or cancel.</source>
         <translation>正在打开模型或文件；请等待或取消。</translation>
     </message>
     <message>
-        <location filename="../../ui/session/state_table.cpp" line="65"/>
+        <location filename="../../ui/session/state_table.cpp" line="66"/>
         <source>Nothing is running.</source>
         <translation>没有正在运行的内容。</translation>
     </message>
     <message>
-        <location filename="../../ui/session/state_table.cpp" line="66"/>
+        <location filename="../../ui/session/state_table.cpp" line="67"/>
         <source>A step is under way; wait for it or cancel.</source>
         <translation>正在执行一步；请等待或取消。</translation>
     </message>
     <message>
-        <location filename="../../ui/session/state_table.cpp" line="67"/>
+        <location filename="../../ui/session/state_table.cpp" line="68"/>
         <source>The run is playing; pause it first.</source>
         <translation>正在播放；请先暂停。</translation>
     </message>
     <message>
-        <location filename="../../ui/session/state_table.cpp" line="68"/>
+        <location filename="../../ui/session/state_table.cpp" line="69"/>
         <source>A measurement is running; wait for it or cancel.</source>
         <translation>正在扫描；请等待或取消。</translation>
     </message>
     <message>
-        <location filename="../../ui/session/state_table.cpp" line="70"/>
+        <location filename="../../ui/session/state_table.cpp" line="71"/>
         <source>A recording is shown and there is no engine; reset to go back to a live run.</source>
         <translation>当前显示的是录制，没有引擎；重置可回到实时运行。</translation>
     </message>
     <message>
-        <location filename="../../ui/session/state_table.cpp" line="91"/>
+        <location filename="../../ui/session/state_table.cpp" line="92"/>
         <source>The recording is being saved; wait for it or cancel.</source>
         <translation>正在保存录制；请等待或取消。</translation>
     </message>
     <message>
-        <location filename="../../ui/session/state_table.cpp" line="93"/>
-        <location filename="../../ui/session/state_table.cpp" line="102"/>
+        <location filename="../../ui/session/state_table.cpp" line="94"/>
+        <location filename="../../ui/session/state_table.cpp" line="103"/>
         <source>There is no run yet; choose a prompt first.</source>
         <translation>还没有运行；请先选择提示。</translation>
     </message>
     <message>
-        <location filename="../../ui/session/state_table.cpp" line="94"/>
+        <location filename="../../ui/session/state_table.cpp" line="95"/>
         <source>This is the first step; there is nothing before it.</source>
         <translation>这是第一步；前面没有了。</translation>
     </message>
     <message>
-        <location filename="../../ui/session/state_table.cpp" line="98"/>
+        <location filename="../../ui/session/state_table.cpp" line="99"/>
         <source>The recording is playing; pause it first.</source>
         <translation>录制正在播放；请先暂停。</translation>
     </message>
     <message>
-        <location filename="../../ui/session/state_table.cpp" line="99"/>
+        <location filename="../../ui/session/state_table.cpp" line="100"/>
         <source>This is the newest step; there is nothing after it.</source>
         <translation>这是最新一步；后面没有了。</translation>
     </message>
     <message>
-        <location filename="../../ui/session/state_table.cpp" line="101"/>
+        <location filename="../../ui/session/state_table.cpp" line="102"/>
         <source>The run has ended; reset it or go on from an earlier step.</source>
         <translation>运行已结束；请重置或从较早的一步继续。</translation>
     </message>
@@ -3263,146 +3669,156 @@
     </message>
     <message>
         <location filename="../../ui/main_window/window_actions.cpp" line="73"/>
+        <source>&amp;Fork here</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/window_actions.cpp" line="75"/>
+        <source>Goes on from the viewed step in a branch; the run so far keeps its pages, shared where the text is the same</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/window_actions.cpp" line="76"/>
         <source>C&amp;ancel what runs</source>
         <translation>取消正在运行的(&amp;A)</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/window_actions.cpp" line="75"/>
+        <location filename="../../ui/main_window/window_actions.cpp" line="78"/>
         <source>Se&amp;ttings of the run…</source>
         <translation>运行设置(&amp;T)…</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/window_actions.cpp" line="79"/>
+        <location filename="../../ui/main_window/window_actions.cpp" line="82"/>
         <source>&amp;Presentation</source>
         <translation>演示(&amp;P)</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/window_actions.cpp" line="85"/>
+        <location filename="../../ui/main_window/window_actions.cpp" line="88"/>
         <source>&amp;Reset layout</source>
         <translation>重置布局(&amp;R)</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/window_actions.cpp" line="89"/>
+        <location filename="../../ui/main_window/window_actions.cpp" line="92"/>
         <source>Pa&amp;nels</source>
         <translation>面板(&amp;N)</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/window_actions.cpp" line="90"/>
+        <location filename="../../ui/main_window/window_actions.cpp" line="93"/>
         <source>Panels in the presentati&amp;on</source>
         <translation>演示中的面板(&amp;O)</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/window_actions.cpp" line="117"/>
+        <location filename="../../ui/main_window/window_actions.cpp" line="120"/>
         <source>Go to %1</source>
         <translation>转到 %1</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/window_actions.cpp" line="136"/>
+        <location filename="../../ui/main_window/window_actions.cpp" line="139"/>
         <source>&amp;Theme</source>
         <translation>主题(&amp;T)</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/window_actions.cpp" line="138"/>
+        <location filename="../../ui/main_window/window_actions.cpp" line="141"/>
         <source>&amp;Light</source>
         <translation>浅色(&amp;L)</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/window_actions.cpp" line="139"/>
+        <location filename="../../ui/main_window/window_actions.cpp" line="142"/>
         <source>&amp;Dark</source>
         <translation>深色(&amp;D)</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/window_actions.cpp" line="140"/>
+        <location filename="../../ui/main_window/window_actions.cpp" line="143"/>
         <source>As the &amp;system</source>
         <translation>跟随系统(&amp;S)</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/window_actions.cpp" line="145"/>
+        <location filename="../../ui/main_window/window_actions.cpp" line="148"/>
         <source>&amp;Language</source>
         <translation>语言(&amp;L)</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/window_actions.cpp" line="148"/>
+        <location filename="../../ui/main_window/window_actions.cpp" line="151"/>
         <source>As the s&amp;ystem</source>
         <translation>跟随系统(&amp;Y)</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/window_actions.cpp" line="160"/>
+        <location filename="../../ui/main_window/window_actions.cpp" line="163"/>
         <source>T&amp;ype</source>
         <translation>字号(&amp;Y)</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/window_actions.cpp" line="161"/>
+        <location filename="../../ui/main_window/window_actions.cpp" line="164"/>
         <source>&amp;Larger</source>
         <translation>放大(&amp;L)</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/window_actions.cpp" line="163"/>
+        <location filename="../../ui/main_window/window_actions.cpp" line="166"/>
         <source>&amp;Smaller</source>
         <translation>缩小(&amp;S)</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/window_actions.cpp" line="164"/>
+        <location filename="../../ui/main_window/window_actions.cpp" line="167"/>
         <source>&amp;Normal</source>
         <translation>正常(&amp;N)</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/window_actions.cpp" line="168"/>
+        <location filename="../../ui/main_window/window_actions.cpp" line="171"/>
         <source>&amp;Glossary</source>
         <translation>术语表(&amp;G)</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/window_actions.cpp" line="169"/>
+        <location filename="../../ui/main_window/window_actions.cpp" line="172"/>
         <source>&amp;Keyboard</source>
         <translation>键盘(&amp;K)</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/window_actions.cpp" line="170"/>
+        <location filename="../../ui/main_window/window_actions.cpp" line="173"/>
         <source>&amp;About Decodescope</source>
         <translation>关于 Decodescope(&amp;A)</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/window_actions.cpp" line="175"/>
+        <location filename="../../ui/main_window/window_actions.cpp" line="178"/>
         <source>Play or pause</source>
         <translation>播放或暂停</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/window_actions.cpp" line="176"/>
+        <location filename="../../ui/main_window/window_actions.cpp" line="179"/>
         <source>Step back</source>
         <translation>后退一步</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/window_actions.cpp" line="179"/>
+        <location filename="../../ui/main_window/window_actions.cpp" line="182"/>
         <source>Step</source>
         <translation>步进</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/window_actions.cpp" line="182"/>
+        <location filename="../../ui/main_window/window_actions.cpp" line="185"/>
         <source>To the first step</source>
         <translation>到第一步</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/window_actions.cpp" line="185"/>
+        <location filename="../../ui/main_window/window_actions.cpp" line="188"/>
         <source>To the newest step, then to the end</source>
         <translation>到最新一步，再到底</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/window_actions.cpp" line="189"/>
+        <location filename="../../ui/main_window/window_actions.cpp" line="192"/>
         <source>Clear or leave</source>
         <translation>清除或离开</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/window_actions.cpp" line="190"/>
+        <location filename="../../ui/main_window/window_actions.cpp" line="193"/>
         <source>Page back</source>
         <translation>上一页</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/window_actions.cpp" line="191"/>
+        <location filename="../../ui/main_window/window_actions.cpp" line="194"/>
         <source>Page on</source>
         <translation>下一页</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/window_actions.cpp" line="192"/>
+        <location filename="../../ui/main_window/window_actions.cpp" line="195"/>
         <source>Menu</source>
         <translation>菜单</translation>
     </message>

@@ -216,11 +216,11 @@ void EngineWorker::tell_stride(int stride, double expected_micros) {
             tr("Flat out, the pass without the cache is measured every %1 tokens from here on.").arg(stride));
 }
 
-void EngineWorker::continue_from(const Ticket& ticket, std::int32_t step) {
+void EngineWorker::continue_from(const Ticket& ticket, std::int32_t step, GoOn how) {
     guarded(ticket, [&](WorkOutcome&) -> Status {
         if (run_ == nullptr || step < 0 || step >= run_->recording->step_count())
             return make_error(ErrorKind::Argument, tr("There is no step to go on from.").toStdString());
-        auto run = maker_.cut_back(*run_, step, ticket.stop);
+        auto run = maker_.cut_back(*run_, step, how, ticket.stop);
         if (!run.ok()) return run.error();
         adopt(std::move(run).value());
         return {};

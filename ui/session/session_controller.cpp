@@ -23,6 +23,7 @@ SessionState SessionController::state() const { return d_->state(); }
 
 bool SessionController::can(SessionAction action) const {
     if (action == SessionAction::Sweep && d_->model == nullptr) return false;
+    if (action == SessionAction::ForkHere && !d_->has_pages()) return false;
     return action_allowed(d_->state(), action, d_->context());
 }
 
@@ -70,15 +71,13 @@ void SessionController::reset() {
 }
 
 void SessionController::continue_from_here() {
-    if (!d_->allowed(SessionAction::ContinueFromHere)) return;
-    const int step = d_->viewed;
-    const bool was_playing = d_->any_job(Private::JobKind::Play);
-    d_->stop_jobs(true);
-    d_->replay_timer.stop();
-    Private::Job job;
-    job.kind = Private::JobKind::ContinueFrom;
-    d_->post(std::move(job), [step](EngineWorker& to, const Ticket& ticket) { to.continue_from(ticket, step); });
-    if (was_playing) d_->post_play(false);
+    if (d_->allowed(SessionAction::ContinueFromHere)) d_->post_continue(GoOn::InPlace);
+}
+
+void SessionController::fork_here() {
+    if (!d_->allowed(SessionAction::ForkHere)) return;
+    if (d_->has_pages()) return d_->post_continue(GoOn::InABranch);
+    d_->refuse(tr("Only a cache with pages shares them between branches; choose a paged cache first."));
 }
 
 void SessionController::open_recording(const QString& path) {

@@ -29,7 +29,7 @@ enum class SessionState {
 };
 
 enum class SessionAction {
-    Open, Configure, Reset, StepForward, StepBack, Play, Pause, RunToEnd, ContinueFromHere,
+    Open, Configure, Reset, StepForward, StepBack, Play, Pause, RunToEnd, ContinueFromHere, ForkHere,
     Sweep,  // and to compare
     CancelWork, SaveRecording, OpenRecording, Inspect,
 };
@@ -98,6 +98,9 @@ public Q_SLOTS:
     void set_race(bool on);
     void set_capture(bool on);
     void continue_from_here();       // drops what comes after the viewed step and goes on from there
+    // The same in a branch: the run so far keeps its rows beside it, shared with the branch where the text is the same.
+    // Only with caches that have pages.
+    void fork_here();
     void cancel();                   // whatever runs: stops within one token, keeps what is there
     void start_sweep(const SweepRequest& request);
     void start_compare(const CompareRequest& request);  // on the prompt of the run, whatever the request holds

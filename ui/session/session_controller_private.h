@@ -36,6 +36,8 @@ struct SessionController::Private {
     ActionContext context() const;
     bool allowed(SessionAction action);  // says why not
     void notify_state();
+    bool has_pages() const;         // the run that is shown has a cache with pages
+    void post_continue(GoOn how);   // from the viewed step
     void refuse(const QString& sentence);
     void post(Job job, std::function<void(EngineWorker&, const Ticket&)> work);
     void stop_jobs(bool superseded);

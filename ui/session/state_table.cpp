@@ -6,7 +6,7 @@ namespace decodescope {
 
 namespace {
 
-constexpr int kStates = 7, kActions = 14;
+constexpr int kStates = 7, kActions = 15;
 using enum ActionRule;
 
 // Columns: Empty, Loading, Ready, Stepping, Playing, Measuring, Replay.
@@ -20,6 +20,7 @@ constexpr ActionRule kTable[kActions][kStates] = {
     /* Pause            */ {Never, Never, Never, Never, Always, Never, WhileReplaying},
     /* RunToEnd         */ {Never, Never, MoreSteps, MoreSteps, MoreSteps, Never, LaterSteps},
     /* ContinueFromHere */ {Never, Never, LaterSteps, Never, LaterSteps, Never, Never},
+    /* ForkHere         */ {Never, Never, EarlierSteps, Never, Never, Never, Never},
     /* Sweep            */ {Never, Never, Always, Never, Never, Never, Never},
     /* CancelWork       */ {Never, Always, WhileSaving, Always, Always, Always, WhileSaving},
     /* SaveRecording    */ {Never, Never, WithSteps, Never, Never, Never, WithSteps},

@@ -43,6 +43,38 @@ void paint_hatch(QPainter& painter, const QRectF& rect, const QColor& color, dou
     painter.restore();
 }
 
+void paint_stripes(QPainter& painter, const QRectF& rect, const std::vector<QColor>& colors, double width) {
+    if (rect.isEmpty() || colors.empty()) return;
+    painter.fillRect(rect, colors[0]);
+    if (colors.size() < 2) return;
+    painter.save();
+    painter.setClipRect(rect, Qt::IntersectClip);
+    painter.setRenderHint(QPainter::Antialiasing);
+    painter.setPen(Qt::NoPen);
+    // They hang on the page, as hatching does: neighbours continue each other.
+    const double period = width * static_cast<double>(colors.size()), height = rect.height();
+    const double first = std::floor((rect.left() - height) / period) * period;
+    for (std::size_t k = 1; k < colors.size(); ++k) {
+        painter.setBrush(colors[k]);
+        for (double x = first + static_cast<double>(k) * width; x < rect.right(); x += period) {
+            const QPointF corners[] = {{x + height, rect.top()}, {x + height + width, rect.top()},
+                                       {x + width, rect.bottom()}, {x, rect.bottom()}};
+            painter.drawConvexPolygon(corners, 4);
+        }
+    }
+    painter.restore();
+}
+
+void paint_pointer(QPainter& painter, const QPointF& tip, double size, const QColor& color) {
+    painter.save();
+    painter.setRenderHint(QPainter::Antialiasing);
+    painter.setPen(Qt::NoPen);
+    painter.setBrush(color);
+    const QPointF corners[] = {tip, tip + QPointF(size / 2, size * 0.8), tip + QPointF(-size / 2, size * 0.8)};
+    painter.drawConvexPolygon(corners, 3);
+    painter.restore();
+}
+
 void paint_ring(QPainter& painter, const QRectF& rect, double width, double radius) {
     painter.save();
     painter.setRenderHint(QPainter::Antialiasing);
@@ -67,6 +99,10 @@ void paint_swatch(QPainter& painter, const QRectF& swatch, const LegendItem& ite
             painter.setPen(QPen(t.color(Role::Line), 1));
             painter.setBrush(item.color);
             painter.drawRect(swatch.adjusted(0.5, 0.5, -0.5, -0.5));
+            break;
+        case LegendItem::Kind::Stripes: paint_stripes(painter, swatch, {item.color, item.second}, 3); break;
+        case LegendItem::Kind::Pointer:
+            paint_pointer(painter, QPointF(swatch.center().x(), swatch.top() + 1), swatch.width(), item.color);
             break;
         case LegendItem::Kind::Hatch: paint_hatch(painter, swatch, item.color, 4); break;
         case LegendItem::Kind::NotCaptured:
