@@ -1,6 +1,7 @@
 // The comparison in the window: closed at first, its form, progress and cancel, results and exports.
 #include <QComboBox>
 #include <QLabel>
+#include <QPainter>
 #include <QProgressBar>
 #include <QPushButton>
 #include <QSpinBox>
