@@ -160,144 +160,159 @@
         <translation>共享：归对话 %1 所有；本对话是 %2</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/placement_text.cpp" line="34"/>
+        <location filename="../../ui/viewmodels/placement_text.cpp" line="35"/>
         <source>owned by conversation %1, not by this one</source>
         <translation>归对话 %1 所有，不归本对话</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/placement_text.cpp" line="35"/>
+        <location filename="../../ui/viewmodels/placement_text.cpp" line="36"/>
         <source>free, but its tokens can still be found, until it is reclaimed</source>
         <translation>空闲，但在被回收之前仍可按词元找到</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/placement_text.cpp" line="36"/>
+        <location filename="../../ui/viewmodels/placement_text.cpp" line="37"/>
         <source>free: nobody owns it any more</source>
         <translation>空闲：已无人拥有</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/placement_text.cpp" line="37"/>
+        <location filename="../../ui/viewmodels/placement_text.cpp" line="38"/>
         <source>set aside, never written</source>
         <translation>已预留，从未写入</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/placement_text.cpp" line="65"/>
+        <location filename="../../ui/viewmodels/placement_text.cpp" line="66"/>
+        <source>Page %1, one slot</source>
+        <translation>第 %1 页，一个槽位</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/placement_text.cpp" line="67"/>
         <source>Page %1 · slots %2 to %3</source>
         <translation>第 %1 页 · 槽位 %2 到 %3</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/placement_text.cpp" line="70"/>
-        <location filename="../../ui/viewmodels/placement_text.cpp" line="92"/>
-        <location filename="../../ui/viewmodels/placement_text.cpp" line="169"/>
+        <location filename="../../ui/viewmodels/placement_text.cpp" line="72"/>
+        <source>holds position %1 · %2 in all layers [derived]</source>
+        <translation>存放位置 %1 · 各层合计 %2 [推算]</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/placement_text.cpp" line="76"/>
+        <location filename="../../ui/viewmodels/placement_text.cpp" line="98"/>
+        <location filename="../../ui/viewmodels/placement_text.cpp" line="177"/>
         <source>%1 in all layers [derived]</source>
         <translation>各层合计 %1 [推算]</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/placement_text.cpp" line="73"/>
+        <location filename="../../ui/viewmodels/placement_text.cpp" line="79"/>
         <source>%1 of %2 tokens: positions %3 to %4 · %5 in all layers [derived]</source>
         <translation>%1 / %2 个词元：位置 %3 到 %4 · 各层合计 %5 [推算]</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/placement_text.cpp" line="80"/>
+        <location filename="../../ui/viewmodels/placement_text.cpp" line="86"/>
         <source>last page: %1 slots empty, %2 wasted [derived]</source>
         <translation>最后一页：%1 个槽位空着，浪费 %2 [推算]</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/placement_text.cpp" line="85"/>
+        <location filename="../../ui/viewmodels/placement_text.cpp" line="91"/>
         <source>reclaimed: it was free the longest, and what it held can no longer be found</source>
         <translation>已回收：它空闲得最久，原来的内容不能再被找到</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/placement_text.cpp" line="90"/>
+        <location filename="../../ui/viewmodels/placement_text.cpp" line="96"/>
         <source>Slot %1</source>
         <translation>槽位 %1</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/placement_text.cpp" line="93"/>
+        <location filename="../../ui/viewmodels/placement_text.cpp" line="99"/>
         <source>reserved, empty</source>
         <translation type="unfinished">预留，空</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/placement_text.cpp" line="94"/>
+        <location filename="../../ui/viewmodels/placement_text.cpp" line="100"/>
         <source> · holds position %1 · </source>
         <translation> · 存放位置 %1 · </translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/placement_text.cpp" line="102"/>
+        <location filename="../../ui/viewmodels/placement_text.cpp" line="108"/>
         <source>the next token needs a copy of the last page first: it is shared, and goes to page %1</source>
         <translation>最后一页是共享的，下一个词元要先把它复制到第 %1 页</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/placement_text.cpp" line="105"/>
+        <location filename="../../ui/viewmodels/placement_text.cpp" line="111"/>
         <source>the next token goes to slot %1, over position %2</source>
         <translation>下一个词元写入槽位 %1，覆盖位置 %2</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/placement_text.cpp" line="106"/>
+        <location filename="../../ui/viewmodels/placement_text.cpp" line="112"/>
         <source>the next token goes to slot %1</source>
         <translation>下一个词元写入槽位 %1</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/placement_text.cpp" line="124"/>
+        <location filename="../../ui/viewmodels/placement_text.cpp" line="130"/>
         <source>where the rows lie is not captured in this recording</source>
         <translation>此记录未采集各行在内存中的位置</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/placement_text.cpp" line="131"/>
+        <location filename="../../ui/viewmodels/placement_text.cpp" line="137"/>
         <source>%1 pages for %2 tokens, %3 shared [measured]</source>
         <translation>%1 页存放 %2 个词元，其中 %3 页共享 [实测]</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/placement_text.cpp" line="134"/>
+        <location filename="../../ui/viewmodels/placement_text.cpp" line="140"/>
+        <source>no slot wasted [derived]</source>
+        <translation>没有浪费槽位 [推算]</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/placement_text.cpp" line="141"/>
         <source>last page: %1 empty, %2 wasted [derived]</source>
         <translation>最后一页：%1 个空位，浪费 %2 [推算]</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/placement_text.cpp" line="136"/>
+        <location filename="../../ui/viewmodels/placement_text.cpp" line="144"/>
         <source>%1 page copied: it was shared and had to be written</source>
         <translation>复制了 %1 页：它是共享的而又要写入</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/placement_text.cpp" line="142"/>
+        <location filename="../../ui/viewmodels/placement_text.cpp" line="150"/>
         <source>one slab for all %1 layers</source>
         <translation>全部 %1 层共用一整块</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/placement_text.cpp" line="143"/>
+        <location filename="../../ui/viewmodels/placement_text.cpp" line="151"/>
         <source>one allocation for each of %1 layers</source>
         <translation>%1 层各自分配</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/placement_text.cpp" line="144"/>
+        <location filename="../../ui/viewmodels/placement_text.cpp" line="152"/>
         <source>%1 slots, %2</source>
         <translation>%1 个槽位，%2</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/placement_text.cpp" line="145"/>
+        <location filename="../../ui/viewmodels/placement_text.cpp" line="153"/>
         <source>%1 pages of %2 slots, %3</source>
         <translation>%1 页，每页 %2 个槽位，%3</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/placement_text.cpp" line="155"/>
+        <location filename="../../ui/viewmodels/placement_text.cpp" line="163"/>
         <source>Position %1 · </source>
         <translation>位置 %1 · </translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/placement_text.cpp" line="158"/>
+        <location filename="../../ui/viewmodels/placement_text.cpp" line="166"/>
         <source>evicted in step %1: no later token reads it</source>
         <translation type="unfinished">第 %1 步淘汰：之后的词元读不到</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/placement_text.cpp" line="159"/>
+        <location filename="../../ui/viewmodels/placement_text.cpp" line="167"/>
         <source>not stored</source>
         <translation>未存储</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/placement_text.cpp" line="161"/>
+        <location filename="../../ui/viewmodels/placement_text.cpp" line="169"/>
         <source>lies in slot %1</source>
         <translation>在槽位 %1</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/placement_text.cpp" line="162"/>
+        <location filename="../../ui/viewmodels/placement_text.cpp" line="170"/>
         <source>lies in slot %1: page %2, place %3</source>
         <translation>在槽位 %1：第 %2 页第 %3 位</translation>
     </message>
@@ -2647,19 +2662,19 @@
     </message>
     <message>
         <location filename="../../ui/panels/cache/placement_map.cpp" line="56"/>
-        <location filename="../../ui/panels/cache/placement_paint.cpp" line="331"/>
+        <location filename="../../ui/panels/cache/placement_paint.cpp" line="236"/>
         <source>position</source>
         <translation type="unfinished">位置</translation>
     </message>
     <message>
         <location filename="../../ui/panels/cache/placement_map.cpp" line="56"/>
-        <location filename="../../ui/panels/cache/placement_paint.cpp" line="326"/>
+        <location filename="../../ui/panels/cache/placement_paint.cpp" line="231"/>
         <source>sequence</source>
         <translation>序列</translation>
     </message>
     <message>
         <location filename="../../ui/panels/cache/placement_map.cpp" line="57"/>
-        <location filename="../../ui/panels/cache/placement_paint.cpp" line="327"/>
+        <location filename="../../ui/panels/cache/placement_paint.cpp" line="232"/>
         <source>memory</source>
         <translation>内存</translation>
     </message>
@@ -2669,97 +2684,97 @@
         <translation>方向键移动固定的位置，上下键移动一页，加减键缩放，0 适应窗口，Esc 清除</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/cache/placement_paint.cpp" line="85"/>
+        <location filename="../../ui/panels/cache/placement_paint.cpp" line="79"/>
         <source>Where each token lies in memory appears here, with lines from its position.</source>
         <translation>这里将显示每个词元在内存中的位置，并与它在文本中的位置连线。</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/cache/placement_paint.cpp" line="86"/>
+        <location filename="../../ui/panels/cache/placement_paint.cpp" line="80"/>
         <source>Space plays, → makes one step.</source>
         <translation type="unfinished">空格播放，→ 走一步。</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/cache/placement_paint.cpp" line="88"/>
+        <location filename="../../ui/panels/cache/placement_paint.cpp" line="82"/>
         <source>Nothing is kept, so nothing lies anywhere.</source>
         <translation>什么都不保留，所以内存里什么也没有。</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/cache/placement_paint.cpp" line="89"/>
+        <location filename="../../ui/panels/cache/placement_paint.cpp" line="83"/>
         <source>Choose a cache in the toolbar to see where its rows go.</source>
         <translation>在工具栏选择一种缓存，看它的行存放在哪里。</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/cache/placement_paint.cpp" line="90"/>
+        <location filename="../../ui/panels/cache/placement_paint.cpp" line="84"/>
         <source>Not captured: this recording does not say where the rows lie.</source>
         <translation>未采集：此记录没有说明各行在内存中的位置。</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/cache/placement_paint.cpp" line="91"/>
+        <location filename="../../ui/panels/cache/placement_paint.cpp" line="85"/>
         <source>It comes from an earlier version, or the cache is larger than the map.</source>
         <translation>它来自较早的版本，或者缓存大于此图的上限。</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/cache/placement_paint.cpp" line="329"/>
+        <location filename="../../ui/panels/cache/placement_paint.cpp" line="234"/>
         <source>page</source>
         <translation>页</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/cache/placement_paint.cpp" line="329"/>
+        <location filename="../../ui/panels/cache/placement_paint.cpp" line="234"/>
         <source>slot</source>
         <translation>槽位</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/cache/placement_paint.cpp" line="393"/>
+        <location filename="../../ui/panels/cache/placement_paint.cpp" line="302"/>
         <source>this conversation</source>
         <translation>本对话</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/cache/placement_paint.cpp" line="394"/>
+        <location filename="../../ui/panels/cache/placement_paint.cpp" line="303"/>
         <source>shared</source>
         <translation>共享</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/cache/placement_paint.cpp" line="396"/>
+        <location filename="../../ui/panels/cache/placement_paint.cpp" line="305"/>
         <source>another&apos;s</source>
         <translation>其他对话</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/cache/placement_paint.cpp" line="398"/>
+        <location filename="../../ui/panels/cache/placement_paint.cpp" line="307"/>
         <source>free, can still be found</source>
         <translation>空闲，仍可找到</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/cache/placement_paint.cpp" line="399"/>
+        <location filename="../../ui/panels/cache/placement_paint.cpp" line="308"/>
         <source>free again</source>
         <translation>重新空闲</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/cache/placement_paint.cpp" line="400"/>
+        <location filename="../../ui/panels/cache/placement_paint.cpp" line="310"/>
         <source>reserved, empty</source>
         <translation type="unfinished">预留，空</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/cache/placement_paint.cpp" line="401"/>
+        <location filename="../../ui/panels/cache/placement_paint.cpp" line="311"/>
         <source>just written</source>
         <translation type="unfinished">刚写入</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/cache/placement_paint.cpp" line="403"/>
+        <location filename="../../ui/panels/cache/placement_paint.cpp" line="313"/>
         <source>quantized group</source>
-        <translation type="unfinished"></translation>
+        <translation>量化组</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/cache/placement_paint.cpp" line="404"/>
+        <location filename="../../ui/panels/cache/placement_paint.cpp" line="314"/>
         <source>full precision</source>
-        <translation type="unfinished"></translation>
+        <translation>全精度</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/cache/placement_paint.cpp" line="406"/>
+        <location filename="../../ui/panels/cache/placement_paint.cpp" line="316"/>
         <source>next write</source>
         <translation>下一次写入</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/cache/placement_paint.cpp" line="408"/>
+        <location filename="../../ui/panels/cache/placement_paint.cpp" line="318"/>
         <source>evicted, with its step</source>
         <translation type="unfinished">已淘汰，标步数</translation>
     </message>
@@ -2968,7 +2983,7 @@
     <message>
         <location filename="../../ui/session/session_controller.cpp" line="80"/>
         <source>Only a cache with pages shares them between branches; choose a paged cache first.</source>
-        <translation type="unfinished"></translation>
+        <translation>只有分页缓存才能在分支之间共享页；请先选择分页缓存。</translation>
     </message>
 </context>
 <context>
@@ -3670,12 +3685,12 @@
     <message>
         <location filename="../../ui/main_window/window_actions.cpp" line="73"/>
         <source>&amp;Fork here</source>
-        <translation type="unfinished"></translation>
+        <translation>从此处分叉(&amp;F)</translation>
     </message>
     <message>
         <location filename="../../ui/main_window/window_actions.cpp" line="75"/>
-        <source>Goes on from the viewed step in a branch; the run so far keeps its pages, shared where the text is the same</source>
-        <translation type="unfinished"></translation>
+        <source>Goes on from the viewed step in a branch; the run so far keeps its pages, shared where the text is equal</source>
+        <translation>从所看的一步另起分支继续；此前的运行保留它的页，文本相同之处共享</translation>
     </message>
     <message>
         <location filename="../../ui/main_window/window_actions.cpp" line="76"/>

@@ -1,5 +1,5 @@
-// The cache panel's two pages in the real window: the map is reached by keyboard, follows the steps, and looks right for
-// every strategy. With DECODESCOPE_PICTURES=folder the pictures are kept.
+// The cache panel's two pages in the real window: the map is reached by keyboard, follows the steps, and draws every
+// strategy. With DECODESCOPE_PICTURES=folder the pictures are kept.
 #include <QToolButton>
 
 #include "tests/ui/window_fixture.h"
@@ -99,7 +99,8 @@ private Q_SLOTS:
         auto* map = f.window()->findChild<PlacementMap*>();
         QVERIFY(f.wait([&] { return map->view().facts && map->view().facts->index == 8; }));
         const QImage before = map->grab().toImage();
-        const QPoint at(static_cast<int>(map->layout_now().slot_x(2.5)), map->layout_now().memory_area().center().toPoint().y());
+        const PlacementLayout& layout = map->layout_now();
+        const QPoint at(static_cast<int>(layout.slot_x(2.5)), layout.memory_area().center().toPoint().y());
         QTest::mouseMove(map, at);
         QTest::mouseMove(map, at + QPoint(1, 0));
         QVERIFY(f.wait([&] { return map->grab().toImage() != before; }));

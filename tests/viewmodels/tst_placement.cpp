@@ -120,7 +120,8 @@ void TestPlacement::columns_of_all_sizes_data() {
         for (const int tokens : {21, 300, 2048})
             QTest::addRow("paged %d, %d", page, tokens) << "paged" << page << tokens << 700.0;
     for (const char* cache : {"preallocated", "growing", "ring"})
-        for (const double width : {90.0, 700.0, 3000.0}) QTest::addRow("%s %g", cache, width) << cache << 1 << 700 << width;
+        for (const double width : {90.0, 700.0, 3000.0})
+            QTest::addRow("%s %g", cache, width) << cache << 1 << 700 << width;
 }
 
 void TestPlacement::columns_of_all_sizes() {
@@ -254,7 +255,8 @@ void TestPlacement::words_of_a_ring() {
     Fixture f(run_of("ring", 10));  // 30 tokens, the newest 16 kept
     f.arrange();
     const QString sentence = placement_sentence(f.track, f.view, f.story);
-    QVERIFY2(sentence.contains(QStringLiteral("the next token goes to slot 14, over position 14")), qPrintable(sentence));
+    QVERIFY2(sentence.contains(QStringLiteral("the next token goes to slot 14, over position 14")),
+             qPrintable(sentence));
     PlacementHit gone;
     gone.position = 5;
     QVERIFY(f.box(gone).contains(QStringLiteral("evicted in step 2")));

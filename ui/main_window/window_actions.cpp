@@ -72,7 +72,7 @@ void WindowActions::build_run(QMenu* menu) {
     continue_->setToolTip(tr("Drops what comes after the viewed step and goes on from there"));
     fork_ = add(menu, tr("&Fork here"), QStringLiteral("Ctrl+Shift+Return"), [session] { session->fork_here(); });
     fork_->setToolTip(
-        tr("Goes on from the viewed step in a branch; the run so far keeps its pages, shared where the text is the same"));
+        tr("Goes on from the viewed step in a branch; the run so far keeps its pages, shared where the text is equal"));
     cancel_ = add(menu, tr("C&ancel what runs"), QStringLiteral("Ctrl+."), [session] { session->cancel(); });
     menu->addSeparator();
     add(menu, tr("Se&ttings of the run…"), QStringLiteral("Ctrl+,"), [this] { window_->open_settings(); });

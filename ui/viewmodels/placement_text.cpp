@@ -31,7 +31,8 @@ QString use_words(const PageRun& page, std::int32_t sequence) {
             return Words::tr("shared: owned by conversations %1; this one is %2")
                 .arg(owner_names(page.owners))
                 .arg(sequence + 1);
-        case SlotUse::Other: return Words::tr("owned by conversation %1, not by this one").arg(owner_names(page.owners));
+        case SlotUse::Other:
+            return Words::tr("owned by conversation %1, not by this one").arg(owner_names(page.owners));
         case SlotUse::Findable: return Words::tr("free, but its tokens can still be found, until it is reclaimed");
         case SlotUse::Free: return Words::tr("free: nobody owns it any more");
         case SlotUse::Reserved: return Words::tr("set aside, never written");
@@ -62,11 +63,16 @@ QStringList page_facts(const PlacementTrack& track, const KvFacts& kv, int page)
     const PageRun* run = track.page(page);
     const auto size = static_cast<int>(state.page_tokens);
     const int first = page * size, rows = track.rows_in(first, first + size);
-    QStringList lines{Words::tr("Page %1 · slots %2 to %3").arg(page).arg(first).arg(first + size - 1)};
+    QStringList lines{size == 1 ? Words::tr("Page %1, one slot").arg(page)
+                                : Words::tr("Page %1 · slots %2 to %3").arg(page).arg(first).arg(first + size - 1)};
     if (run == nullptr) return lines;
     lines << use_words(*run, state.sequence);
     const QString bytes = bytes_of(state, kv, size);
-    if (rows == 0) {
+    if (rows > 0 && size == 1) {
+        lines << Words::tr("holds position %1 · %2 in all layers [derived]")
+                     .arg(track.position_in(first).value_or(-1))
+                     .arg(bytes);
+    } else if (rows == 0) {
         lines << Words::tr("%1 in all layers [derived]").arg(bytes);
     } else {
         const int from = track.position_in(first).value_or(-1);
@@ -131,9 +137,11 @@ QString placement_sentence(const PlacementTrack& track, const ViewedStep& view, 
     QStringList parts{Words::tr("%1 pages for %2 tokens, %3 shared [measured]")
                           .arg(format_count(kv.pages_used), format_count(kv.tokens_stored),
                                format_count(kv.pages_shared)),
-                      Words::tr("last page: %1 empty, %2 wasted [derived]")
-                          .arg(format_count(wasted), bytes_of(state, kv, wasted))};
-    if (kv.pages_copied > 0) parts << Words::tr("%1 page copied: it was shared and had to be written").arg(kv.pages_copied);
+                      wasted == 0 ? Words::tr("no slot wasted [derived]")
+                                  : Words::tr("last page: %1 empty, %2 wasted [derived]")
+                                        .arg(format_count(wasted), bytes_of(state, kv, wasted))};
+    if (kv.pages_copied > 0)
+        parts << Words::tr("%1 page copied: it was shared and had to be written").arg(kv.pages_copied);
     else if (state.next_copies) parts << next_words(track);
     return parts.join(QStringLiteral(" · "));
 }
@@ -167,8 +175,8 @@ QStringList placement_facts(const PlacementScene& scene, const PlacementHit& hit
     if (hit.page >= 0) lines << page_facts(scene.track, kv, hit.page);
     else if (hit.in_memory) lines << slot_facts(scene, hit);
     else lines << Words::tr("%1 in all layers [derived]").arg(bytes_of(state, kv, 1));
-    const bool next_here = hit.in_memory && state.next_slot >= 0 &&
-                           (hit.page >= 0 ? state.next_slot / state.page_tokens == hit.page : state.next_slot == hit.slot);
+    const std::int64_t unit = hit.page >= 0 ? state.page_tokens : 1;
+    const bool next_here = hit.in_memory && state.next_slot >= 0 && state.next_slot / unit == hit.slot / unit;
     if (next_here) lines << next_words(scene.track);
     return lines;
 }

@@ -30,6 +30,22 @@ void paint_text(QPainter& painter, const QRectF& rect, int flags, const QString&
                      whole ? text : QFontMetricsF(font).elidedText(text, Qt::ElideRight, rect.width() + 0.5));
 }
 
+QColor faded(QColor color, float alpha) {
+    color.setAlphaF(alpha);
+    return color;
+}
+
+QColor mixed(const QColor& color, const QColor& with, float share) {
+    const auto channel = [share](float a, float b) { return a + share * (b - a); };
+    return QColor::fromRgbF(channel(color.redF(), with.redF()), channel(color.greenF(), with.greenF()),
+                            channel(color.blueF(), with.blueF()));
+}
+
+QColor readable_on(const QColor& fill) {
+    const QColor dark(0x08, 0x0B, 0x10), light(0xFF, 0xFF, 0xFF);
+    return contrast_ratio(fill, dark) > contrast_ratio(fill, light) ? dark : light;
+}
+
 void paint_hatch(QPainter& painter, const QRectF& rect, const QColor& color, double spacing) {
     if (rect.isEmpty()) return;
     painter.save();
@@ -100,7 +116,7 @@ void paint_swatch(QPainter& painter, const QRectF& swatch, const LegendItem& ite
             painter.setBrush(item.color);
             painter.drawRect(swatch.adjusted(0.5, 0.5, -0.5, -0.5));
             break;
-        case LegendItem::Kind::Stripes: paint_stripes(painter, swatch, {item.color, item.second}, 3); break;
+        case LegendItem::Kind::Stripes: paint_stripes(painter, swatch, {item.color, item.second}, 4); break;
         case LegendItem::Kind::Pointer:
             paint_pointer(painter, QPointF(swatch.center().x(), swatch.top() + 1), swatch.width(), item.color);
             break;

@@ -18,6 +18,10 @@ void paint_text(QPainter& painter, const QRectF& rect, int flags, const QString&
 double text_width(const QFont& font, const QString& text);
 double text_height(const QFont& font);
 
+QColor faded(QColor color, float alpha);
+QColor mixed(const QColor& color, const QColor& with, float share);  // 0: color, 1: with
+QColor readable_on(const QColor& fill);  // black or white, for text
+
 // Diagonal lines that look the same at every scale of the screen.
 void paint_hatch(QPainter& painter, const QRectF& rect, const QColor& color, double spacing = 5);
 // Wide diagonal stripes in the colours of all who share something.

@@ -55,7 +55,7 @@ PlacementMap::Frame PlacementMap::frame_for(const QRectF& area) const {
     const double note = text_height(t.note());
     const double label = std::ceil(std::max({text_width(t.note(), tr("position")), text_width(t.note(), tr("sequence")),
                                              text_width(t.note(), tr("memory"))})) +
-                         10;
+                         12;
     const double left = area.left() + label, width = area.width() - label - 2;
     Frame frame;
     double bottom = area.bottom();
@@ -73,12 +73,13 @@ PlacementMap::Frame PlacementMap::frame_for(const QRectF& area) const {
     const double strip = std::clamp(std::floor(room * 0.24), 10.0, 46 * t.type_scale());
     frame.memory = from_below(strip, 1);
     const std::int64_t layers = context_.recording ? context_.recording->facts().config.layers : 1;
-    const double sheets = roomy ? kSheet * static_cast<double>(std::clamp<std::int64_t>(layers - 1, 0, kMostSheets)) : 0;
+    const auto sheet_count = static_cast<double>(std::clamp<std::int64_t>(layers - 1, 0, kMostSheets));
+    const double sheets = roomy ? kSheet * sheet_count : 0;
     frame.sheets = from_below(sheets, 0);
     frame.position_axis = QRectF(left, area.top(), width, axis);
     frame.sequence = QRectF(left, area.top() + axis + 1, width, strip);
     frame.groups = QRectF(left, frame.sequence.bottom() + 1, width, marks() ? 5 : 0);
-    frame.labels = QRectF(area.left(), area.top(), label - 10, area.height());
+    frame.labels = QRectF(area.left(), area.top(), label - 8, area.height());
     return frame;
 }
 
@@ -95,9 +96,8 @@ void PlacementMap::place() {
     frame_ = frame_for(QRectF(rect()));
     keep_next_in_view();
     layout_.arrange(track_, seen(), frame_.sequence, frame_.memory, options(devicePixelRatioF()));
-    const int most = fitted_ || !can_draw() ? 0
-                                            : static_cast<int>(std::ceil(std::max(
-                                                  0.0, static_cast<double>(track_.state().slots) - layout_.shown_slots())));
+    const double hidden = static_cast<double>(track_.state().slots) - layout_.shown_slots();
+    const int most = fitted_ || !can_draw() ? 0 : static_cast<int>(std::ceil(std::max(0.0, hidden)));
     across_->setVisible(most > 0);
     across_->setGeometry(static_cast<int>(frame_.memory.left()), static_cast<int>(frame_.slot_axis.bottom()) + 1,
                          static_cast<int>(frame_.memory.width()), 8);

@@ -13,38 +13,24 @@ namespace {
 
 constexpr std::size_t kMostBands = 64;  // more could not be told apart
 
-QColor faded(QColor color, float alpha) {
-    color.setAlphaF(alpha);
-    return color;
-}
-
-QColor mixed(const QColor& color, const QColor& with, float share) {
-    const auto channel = [share](float a, float b) { return a + share * (b - a); };
-    return QColor::fromRgbF(channel(color.redF(), with.redF()), channel(color.greenF(), with.greenF()),
-                            channel(color.blueF(), with.blueF()));
-}
-
-QColor ink_on(const QColor& fill) {
-    const QColor dark(0x08, 0x0B, 0x10), light(0xFF, 0xFF, 0xFF);
-    return contrast_ratio(fill, dark) > contrast_ratio(fill, light) ? dark : light;
-}
-
 // Numbers below or above a strip; those without room drop out.
 class Ticks {
 public:
     Ticks(QPainter& painter, const QRectF& rect, bool below) : painter_(painter), rect_(rect), below_(below) {}
 
-    void add(double x, int value, bool marked = true) {
+    // False: there was no room.
+    bool add(double x, int value, bool marked = true) {
         const Theme& t = theme();
         const QString text = QString::number(value);
         const double half = text_width(t.note(), text) / 2 + 1;
-        if (x - half < free_from_ || x - half < rect_.left() - 8 || x + half > rect_.right() + 4) return;
+        if (x - half < free_from_ || x - half < rect_.left() - 8 || x + half > rect_.right() + 4) return false;
         const double edge = below_ ? rect_.top() : rect_.bottom();
         painter_.setPen(QPen(t.color(Role::Line), 1));
         if (marked) painter_.drawLine(QPointF(x, edge - 2), QPointF(x, edge + 1));
         paint_text(painter_, QRectF(x - half, rect_.top(), 2 * half, rect_.height()), Qt::AlignCenter, text, t.note(),
                    t.color(Role::QuietInk));
         free_from_ = x + half + 8;
+        return true;
     }
 
 private:
@@ -53,6 +39,14 @@ private:
     bool below_;
     double free_from_ = -1e9;
 };
+
+// Every how many things of that width there is room for a number, a power of two.
+int round_step(double width, int largest) {
+    const double room = text_width(theme().note(), QString::number(largest)) + 10;
+    int step = 1;
+    while (step < (1 << 20) && step * width < room) step *= 2;
+    return step;
+}
 
 }  // namespace
 
@@ -109,6 +103,7 @@ void PlacementMap::paint_sequence(QPainter& painter, const PlacementLayout& layo
     painter.save();
     painter.setRenderHint(QPainter::Antialiasing, false);
     const QRectF area = frame.sequence;
+    const double widest = text_width(t.note(), QString::number(std::max(seen() - 1, 0))) + 3;  // all numbers or none
     for (const CacheColumn& column : layout.positions()) {
         const int row = tokens_.row_of(column.first);
         const bool generated = row >= 0 && context_.recording->row(row).generated;
@@ -116,9 +111,9 @@ void PlacementMap::paint_sequence(QPainter& painter, const PlacementLayout& layo
         const QRectF cell(column.x, area.top(), column.width - (column.merged ? 0 : 1), area.height());
         const Role role = generated ? Role::Generated : Role::Prompt;
         painter.fillRect(cell, stored ? t.color(role) : QColor::fromRgb(t.shade(role, 0.12f)));
-        const QString number = QString::number(column.first);
-        if (stored && cell.width() >= text_width(t.note(), number) + 3 && cell.height() >= text_height(t.note()))
-            paint_text(painter, cell, Qt::AlignCenter, number, t.note(), ink_on(t.color(role)));
+        if (stored && !column.merged && cell.width() >= widest && cell.height() >= text_height(t.note()))
+            paint_text(painter, cell, Qt::AlignCenter, QString::number(column.first), t.note(),
+                       readable_on(t.color(role)));
     }
     painter.restore();
     paint_evicted(painter, layout);
@@ -146,11 +141,16 @@ void PlacementMap::paint_groups(QPainter& painter, const PlacementLayout& layout
 void PlacementMap::paint_evicted(QPainter& painter, const PlacementLayout& layout) const {
     if (view_.facts->kv.tokens_stored >= view_.facts->kv.tokens_seen) return;
     const Theme& t = theme();
-    const QRectF area = layout.sequence_area();
+    const double text = text_height(t.note());
+    QRectF area = layout.sequence_area();
+    const bool numbers = area.height() >= 2 * text - 4;
+    const QRectF steps(area.left(), area.bottom() - text, area.width(), text);
+    if (numbers) area.setBottom(steps.top());
+    Ticks ticks(painter, steps, true);
     QRectF run;
-    int run_age = -1;
+    int run_age = 0, told = -1;
     const auto flush = [&] {
-        const float alpha = std::max(0.25f, 0.9f - 0.05f * static_cast<float>(std::max(run_age, 0)));
+        const float alpha = std::max(0.25f, 0.9f - 0.05f * static_cast<float>(run_age));
         paint_hatch(painter, run, faded(t.color(Role::QuietInk), alpha), 4);
         run = {};
     };
@@ -159,14 +159,7 @@ void PlacementMap::paint_evicted(QPainter& painter, const PlacementLayout& layou
         if (!gone) continue;
         const QRectF cell(column.x, area.top(), column.width - (column.merged ? 0 : 1), area.height());
         const int age = std::min(view_.facts->index - *gone, 14);
-        const QString number = QString::number(*gone);
-        if (cell.width() >= text_width(t.note(), number) + 2 && cell.height() >= 2 * text_height(t.note()) - 4) {
-            const QRectF text(cell.left(), cell.bottom() - text_height(t.note()), cell.width(), text_height(t.note()));
-            paint_text(painter, text, Qt::AlignCenter, number, t.note(), t.color(Role::QuietInk));
-            paint_hatch(painter, cell.adjusted(0, 0, 0, -text.height()),
-                        faded(t.color(Role::QuietInk), std::max(0.25f, 0.9f - 0.05f * static_cast<float>(age))), 4);
-            continue;
-        }
+        if (numbers && *gone != told && ticks.add(cell.center().x(), *gone, false)) told = *gone;
         if (!run.isEmpty() && (age != run_age || cell.left() > run.right() + 2)) flush();
         run = run.isEmpty() ? cell : run.united(cell);
         run_age = age;
@@ -206,94 +199,6 @@ void PlacementMap::paint_bands(QPainter& painter, const PlacementLayout& layout,
     painter.restore();
 }
 
-void PlacementMap::paint_memory(QPainter& painter, const PlacementLayout& layout, const Frame& frame) const {
-    painter.save();
-    painter.setRenderHint(QPainter::Antialiasing, false);
-    painter.setClipRect(frame.memory.adjusted(-1, -1, 1, 1), Qt::IntersectClip);
-    for (const MemoryCell& cell : layout.memory()) paint_cell(painter, layout, cell);
-    painter.restore();
-}
-
-void PlacementMap::paint_cell(QPainter& painter, const PlacementLayout& layout, const MemoryCell& cell) const {
-    const Theme& t = theme();
-    const QRectF rect = layout.page_rect(cell);
-    const QColor reserved = t.color(Role::Reserved);
-    painter.fillRect(rect, reserved);
-    std::vector<QColor> colors;
-    for (const std::int32_t owner : cell.owners) colors.push_back(t.sequence(owner));
-    QRectF filled = rect;
-    // Slots of a last page that hold nothing yet are left empty: its waste.
-    const bool own = cell.use == SlotUse::Own || cell.use == SlotUse::Shared;
-    if (own && !cell.merged() && cell.end - cell.first > 1)
-        filled.setWidth(std::min(rect.width(), std::max(1.0, cell.rows * layout.slot_width())));
-    if (cell.use == SlotUse::Other)
-        for (QColor& color : colors) color = mixed(color, t.color(Role::Card), 0.45f);
-    if (cell.use == SlotUse::Findable) painter.fillRect(rect, QColor::fromRgb(t.shade(Role::Prompt, 0.35f)));
-    if (!colors.empty()) paint_stripes(painter, filled, colors, cell.merged() ? 3 : 5);
-    if (!cell.merged()) paint_slots(painter, layout, cell, rect, ink_on(colors.empty() ? reserved : colors[0]));
-    const bool outlined = cell.page >= 0 && rect.width() >= 5 && (own || cell.use == SlotUse::Free);
-    if (outlined) {
-        painter.setBrush(Qt::NoBrush);
-        painter.setPen(QPen(own ? colors[0] : t.color(Role::Prompt), 1, own ? Qt::SolidLine : Qt::DotLine));
-        painter.drawRect(rect.adjusted(0.5, 0.5, -0.5, -0.5));
-    }
-    if (cell.reclaimed && !cell.merged() && rect.width() >= 5) {  // a folded corner
-        const double fold = std::min(7.0, rect.width() / 2);
-        painter.setPen(Qt::NoPen);
-        painter.setBrush(t.color(Role::Ring));
-        const QPointF corner[] = {rect.topRight(), rect.topRight() + QPointF(0, fold), rect.topRight() - QPointF(fold, 0)};
-        painter.drawConvexPolygon(corner, 3);
-    }
-}
-
-void PlacementMap::paint_slots(QPainter& painter, const PlacementLayout& layout, const MemoryCell& cell,
-                               const QRectF& rect, const QColor& ink) const {
-    const Theme& t = theme();
-    const double width = layout.slot_width();
-    const bool paged = cell.page >= 0 && cell.end - cell.first > 1;
-    if (paged && layout.slots_apart()) {
-        painter.setPen(QPen(t.color(Role::Card), 1));
-        for (int slot = cell.first + 1; slot < cell.end; ++slot) {
-            const double x = std::round(layout.slot_x(slot)) - 0.5;
-            painter.drawLine(QPointF(x, rect.top()), QPointF(x, rect.bottom()));
-        }
-    }
-    const QString widest = QString::number(std::max(seen() - 1, 0));
-    const bool numbers = width >= text_width(t.note(), widest) + 4 && rect.height() >= text_height(t.note());
-    for (int slot = cell.first; numbers && slot < cell.end; ++slot) {
-        const auto position = track_.position_in(slot);
-        if (!position) continue;
-        const QRectF place(layout.slot_x(slot), rect.top(), width - 1, rect.height());
-        if (cell.use == SlotUse::Shared) {
-            QRectF plate(0, 0, text_width(t.note(), widest) + 2, text_height(t.note()));
-            plate.moveCenter(place.center());
-            painter.fillRect(plate, faded(t.color(Role::Card), 0.85f));
-        }
-        paint_text(painter, place, Qt::AlignCenter, QString::number(*position), t.note(),
-                   cell.use == SlotUse::Shared ? t.color(Role::Ink) : ink);
-    }
-    if (cell.owners.size() < 2 || numbers || rect.width() < 16 || rect.height() < text_height(t.note())) return;
-    const QString count = QStringLiteral("×%1").arg(cell.owners.size());
-    QRectF plate(0, 0, text_width(t.note(), count) + 3, text_height(t.note()));
-    plate.moveCenter(rect.center());
-    painter.fillRect(plate, faded(t.color(Role::Card), 0.9f));
-    paint_text(painter, plate, Qt::AlignCenter, count, t.note(), t.color(Role::Ink));
-}
-
-// Behind memory stand the other layers, the same slots in each: apart, or one block where they are one slab.
-void PlacementMap::paint_sheets(QPainter& painter, const PlacementLayout& layout, const Frame& frame) const {
-    if (frame.sheets.height() < 1) return;
-    const Theme& t = theme();
-    const double right = std::min(frame.memory.right(), layout.slot_x(static_cast<double>(track_.state().slots)));
-    const int sheets = static_cast<int>(std::lround(frame.sheets.height() / 3));
-    const bool slab = track_.state().one_slab;
-    for (int i = sheets; i >= 1; --i) {
-        const QRectF sheet(frame.memory.left() + 3 * i, frame.memory.top() - 3 * i, right - frame.memory.left() - 6 * i,
-                           slab ? 3 : 2);
-        if (sheet.width() > 4) painter.fillRect(sheet, mixed(t.color(Role::Prompt), t.color(Role::Card), 0.25f + 0.1f * static_cast<float>(i)));
-    }
-}
-
 void PlacementMap::paint_written(QPainter& painter, const PlacementLayout& layout) const {
     if (track_.written().size() > kMostBands) return;
     for (const RowRun& run : track_.written()) {
@@ -331,18 +236,20 @@ void PlacementMap::paint_axes(QPainter& painter, const PlacementLayout& layout, 
         label(frame.position_axis, tr("position"), height);
         Ticks ticks(painter, frame.position_axis, false);
         for (const CacheColumn& column : layout.positions()) {
-            const int every = column.merged ? 64 : column.width >= 20 ? 1 : 8;
+            const int every = round_step(column.width / (column.end - column.first), seen());
             const int round = (column.first + every - 1) / every * every;
             if (round < column.end) ticks.add(column.x + column.width / 2, round);
         }
     }
     Ticks ticks(painter, frame.slot_axis, true);
-    const int every = layout.slot_width() >= 20 ? 1 : 8;
+    const int unit = paged ? static_cast<int>(track_.state().page_tokens) : 1;
+    const int every = unit * round_step(unit * layout.slot_width(), static_cast<int>(track_.state().slots) / unit);
     for (const MemoryCell& cell : layout.memory()) {
-        const double middle = (std::max(cell.x, frame.memory.left()) + std::min(cell.x + cell.width, frame.memory.right())) / 2;
-        if (paged) ticks.add(middle, static_cast<int>(cell.first / track_.state().page_tokens), cell.page >= 0);
-        else if ((cell.first + every - 1) / every * every < cell.end)
-            ticks.add(middle, (cell.first + every - 1) / every * every);
+        const int round = (cell.first + every - 1) / every * every;
+        if (round >= cell.end) continue;
+        const double left = std::max(cell.x, frame.memory.left()),
+                     right = std::min(cell.x + cell.width, frame.memory.right());
+        ticks.add((left + right) / 2, round / unit);
     }
 }
 
@@ -356,7 +263,8 @@ void PlacementMap::paint_marked(QPainter& painter, const PlacementLayout& layout
     for (const RowRun& run : runs_of(*hit))
         if (const auto band = layout.band(run)) paint_band(painter, *band, frame, own_color(), 0.45f, 1.0f);
     if (const auto span = layout.position_span(hit->position)) {
-        paint_ring(painter, QRectF(span->first, frame.sequence.top(), std::max(2.0, span->second - 1), frame.sequence.height()), 2.4);
+        const QRectF& strip = frame.sequence;
+        paint_ring(painter, QRectF(span->first, strip.top(), std::max(2.0, span->second - 1), strip.height()), 2.4);
         if (hit->slot >= 0 && layout.slot_in_view(hit->slot)) {  // the one token within its page
             QPainterPath line(QPointF(span->first + span->second / 2, frame.sequence.bottom()));
             const double x = layout.slot_x(hit->slot) + layout.slot_width() / 2, y = frame.memory.top(),
@@ -369,7 +277,8 @@ void PlacementMap::paint_marked(QPainter& painter, const PlacementLayout& layout
     }
     if (hit->slot >= 0 && layout.slot_in_view(hit->slot)) {
         const double left = std::max(layout.slot_x(hit->slot), frame.memory.left());
-        paint_ring(painter, QRectF(left, frame.memory.top(), std::max(2.0, layout.slot_width() - 1), frame.memory.height()), 2.4);
+        const QRectF& strip = frame.memory;
+        paint_ring(painter, QRectF(left, strip.top(), std::max(2.0, layout.slot_width() - 1), strip.height()), 2.4);
     }
     painter.restore();
 }
@@ -397,7 +306,8 @@ void PlacementMap::paint_legend_line(QPainter& painter, const QRectF& rect) cons
     if (findable)
         items.push_back({Kind::Fill, QColor::fromRgb(t.shade(Role::Prompt, 0.35f)), tr("free, can still be found"), 5});
     if (freed) items.push_back({Kind::Outline, t.color(Role::Reserved), tr("free again"), 3});
-    items.push_back({Kind::Outline, t.color(Role::Reserved), tr("reserved, empty"), 4});
+    if (view_.facts->kv.tokens_stored < state.slots)
+        items.push_back({Kind::Outline, t.color(Role::Reserved), tr("reserved, empty"), 4});
     items.push_back({Kind::Ring, t.color(Role::Ring), tr("just written"), 8});
     if (marks()) {
         items.push_back({Kind::Fill, t.color(Role::Prompt), tr("quantized group"), 6});
