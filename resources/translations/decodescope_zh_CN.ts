@@ -224,7 +224,7 @@
     <message>
         <location filename="../../ui/viewmodels/placement_text.cpp" line="99"/>
         <source>reserved, empty</source>
-        <translation type="unfinished">预留，空</translation>
+        <translation>预留，空</translation>
     </message>
     <message>
         <location filename="../../ui/viewmodels/placement_text.cpp" line="100"/>
@@ -299,7 +299,7 @@
     <message>
         <location filename="../../ui/viewmodels/placement_text.cpp" line="166"/>
         <source>evicted in step %1: no later token reads it</source>
-        <translation type="unfinished">第 %1 步淘汰：之后的词元读不到</translation>
+        <translation>第 %1 步淘汰：之后的词元读不到</translation>
     </message>
     <message>
         <location filename="../../ui/viewmodels/placement_text.cpp" line="167"/>
@@ -381,7 +381,7 @@
     <message>
         <location filename="../../ui/viewmodels/compare_model.cpp" line="36"/>
         <source>length</source>
-        <translation type="unfinished">长度</translation>
+        <translation>长度</translation>
     </message>
     <message>
         <location filename="../../ui/viewmodels/compare_model.cpp" line="37"/>
@@ -451,7 +451,7 @@
     <message>
         <location filename="../../ui/viewmodels/compare_model.cpp" line="81"/>
         <source>KV used</source>
-        <translation type="unfinished">KV 已用</translation>
+        <translation>KV 已用</translation>
     </message>
     <message>
         <location filename="../../ui/viewmodels/compare_model.cpp" line="81"/>
@@ -491,7 +491,7 @@
     <message>
         <location filename="../../ui/viewmodels/compare_model.cpp" line="89"/>
         <source>weights</source>
-        <translation type="unfinished">权重</translation>
+        <translation>权重</translation>
     </message>
     <message>
         <location filename="../../ui/viewmodels/compare_model.cpp" line="89"/>
@@ -574,7 +574,7 @@
     <message>
         <location filename="../../ui/panels/compare/compare_panel.cpp" line="120"/>
         <source>Export</source>
-        <translation type="unfinished">导出</translation>
+        <translation>导出</translation>
     </message>
     <message>
         <location filename="../../ui/panels/compare/compare_panel.cpp" line="121"/>
@@ -584,7 +584,7 @@
     <message>
         <location filename="../../ui/panels/compare/compare_panel.cpp" line="143"/>
         <source>Cancelled: what was measured before is shown.</source>
-        <translation type="unfinished">已取消：显示已测得的结果。</translation>
+        <translation>已取消：显示已测得的结果。</translation>
     </message>
     <message>
         <location filename="../../ui/panels/compare/compare_panel.cpp" line="193"/>
@@ -875,7 +875,7 @@
     <message>
         <location filename="../../ui/widgets/glossary.cpp" line="64"/>
         <source>Paged</source>
-        <translation type="unfinished">分页</translation>
+        <translation>分页</translation>
     </message>
     <message>
         <location filename="../../ui/widgets/glossary.cpp" line="65"/>
@@ -2214,7 +2214,7 @@
         <location filename="../../ui/panels/compare/compare_form.cpp" line="55"/>
         <location filename="../../ui/panels/compare/compare_form.cpp" line="138"/>
         <source>Start</source>
-        <translation type="unfinished">开始</translation>
+        <translation>开始</translation>
     </message>
     <message>
         <location filename="../../ui/panels/compare/compare_form.cpp" line="55"/>
@@ -2224,7 +2224,7 @@
     <message>
         <location filename="../../ui/panels/compare/compare_form.cpp" line="138"/>
         <source>Cancel</source>
-        <translation type="unfinished">取消</translation>
+        <translation>取消</translation>
     </message>
 </context>
 <context>
@@ -2232,7 +2232,7 @@
     <message>
         <location filename="../../ui/panels/compare/config_row.cpp" line="31"/>
         <source>Cache</source>
-        <translation type="unfinished">缓存</translation>
+        <translation>缓存</translation>
     </message>
     <message>
         <location filename="../../ui/panels/compare/config_row.cpp" line="31"/>
@@ -2248,7 +2248,7 @@
     <message>
         <location filename="../../ui/panels/compare/config_row.cpp" line="38"/>
         <source>K stored as</source>
-        <translation type="unfinished">K 存储格式</translation>
+        <translation>K 存储格式</translation>
     </message>
     <message>
         <location filename="../../ui/panels/compare/config_row.cpp" line="38"/>
@@ -2258,7 +2258,7 @@
     <message>
         <location filename="../../ui/panels/compare/config_row.cpp" line="39"/>
         <source>V stored as</source>
-        <translation type="unfinished">V 存储格式</translation>
+        <translation>V 存储格式</translation>
     </message>
     <message>
         <location filename="../../ui/panels/compare/config_row.cpp" line="39"/>
@@ -2268,7 +2268,7 @@
     <message>
         <location filename="../../ui/panels/compare/config_row.cpp" line="40"/>
         <source>Weights</source>
-        <translation type="unfinished">权重</translation>
+        <translation>权重</translation>
     </message>
     <message>
         <location filename="../../ui/panels/compare/config_row.cpp" line="40"/>
@@ -2283,7 +2283,7 @@
     <message>
         <location filename="../../ui/panels/compare/config_row.cpp" line="41"/>
         <source>What computes</source>
-        <translation type="unfinished">计算设备</translation>
+        <translation>计算设备</translation>
     </message>
     <message>
         <location filename="../../ui/panels/compare/config_row.cpp" line="46"/>
@@ -2293,7 +2293,7 @@
     <message>
         <location filename="../../ui/panels/compare/config_row.cpp" line="81"/>
         <source>as in the file</source>
-        <translation type="unfinished">与文件相同</translation>
+        <translation>与文件相同</translation>
     </message>
     <message>
         <location filename="../../ui/panels/compare/config_row.cpp" line="94"/>
@@ -2664,7 +2664,7 @@
         <location filename="../../ui/panels/cache/placement_map.cpp" line="56"/>
         <location filename="../../ui/panels/cache/placement_paint.cpp" line="236"/>
         <source>position</source>
-        <translation type="unfinished">位置</translation>
+        <translation>位置</translation>
     </message>
     <message>
         <location filename="../../ui/panels/cache/placement_map.cpp" line="56"/>
@@ -2691,7 +2691,7 @@
     <message>
         <location filename="../../ui/panels/cache/placement_paint.cpp" line="80"/>
         <source>Space plays, → makes one step.</source>
-        <translation type="unfinished">空格播放，→ 走一步。</translation>
+        <translation>空格播放，→ 走一步。</translation>
     </message>
     <message>
         <location filename="../../ui/panels/cache/placement_paint.cpp" line="82"/>
@@ -2751,12 +2751,12 @@
     <message>
         <location filename="../../ui/panels/cache/placement_paint.cpp" line="310"/>
         <source>reserved, empty</source>
-        <translation type="unfinished">预留，空</translation>
+        <translation>预留，空</translation>
     </message>
     <message>
         <location filename="../../ui/panels/cache/placement_paint.cpp" line="311"/>
         <source>just written</source>
-        <translation type="unfinished">刚写入</translation>
+        <translation>刚写入</translation>
     </message>
     <message>
         <location filename="../../ui/panels/cache/placement_paint.cpp" line="313"/>
@@ -2776,7 +2776,7 @@
     <message>
         <location filename="../../ui/panels/cache/placement_paint.cpp" line="318"/>
         <source>evicted, with its step</source>
-        <translation type="unfinished">已淘汰，标步数</translation>
+        <translation>已淘汰，标步数</translation>
     </message>
 </context>
 <context>

@@ -72,7 +72,8 @@ private Q_SLOTS:
         map->setFocus(Qt::TabFocusReason);
         for (const Qt::Key key : {Qt::Key_Left, Qt::Key_Up, Qt::Key_Plus, Qt::Key_Plus, Qt::Key_Minus, Qt::Key_0})
             QTest::keyClick(map, key);
-        QVERIFY(map->accessibleDescription().contains(QStringLiteral("Position")));
+        const auto tells = [map] { return map->accessibleDescription().contains(QStringLiteral("Position")); };
+        QVERIFY(f.wait(tells));
         const QImage image = map->grab().toImage();
         const QRectF memory = map->layout_now().memory_area();
         const double scale = image.devicePixelRatio();
@@ -81,7 +82,7 @@ private Q_SLOTS:
         if (const QString keep = qEnvironmentVariable("DECODESCOPE_PICTURES"); !keep.isEmpty())
             f.window()->grab().save(keep + QStringLiteral("/map-%1.png").arg(QTest::currentDataTag()));
         QTest::keyClick(map, Qt::Key_Escape);
-        QVERIFY(!map->accessibleDescription().contains(QStringLiteral("Position")));
+        QVERIFY(f.wait([&] { return !tells(); }));
         QToolButton* to_layers = button(f.window(), QStringLiteral("layers"));
         to_layers->click();
         QVERIFY(!map->isVisible());

@@ -305,7 +305,8 @@ void PlacementMap::paint_legend_line(QPainter& painter, const QRectF& rect) cons
         items.push_back({Kind::Fill, mixed(t.sequence(second), t.color(Role::Card), 0.45f), tr("another's"), 6});
     if (findable)
         items.push_back({Kind::Fill, QColor::fromRgb(t.shade(Role::Prompt, 0.35f)), tr("free, can still be found"), 5});
-    if (freed) items.push_back({Kind::Outline, t.color(Role::Reserved), tr("free again"), 3});
+    if (freed) items.push_back({Kind::Outline, t.color(Role::Reserved), tr("free again: dotted"), 3});
+    if (reclaimed) items.push_back({Kind::Outline, own_color(), tr("reclaimed: with a corner"), 2});
     if (view_.facts->kv.tokens_stored < state.slots)
         items.push_back({Kind::Outline, t.color(Role::Reserved), tr("reserved, empty"), 4});
     items.push_back({Kind::Ring, t.color(Role::Ring), tr("just written"), 8});
