@@ -2317,6 +2317,14 @@
     </message>
 </context>
 <context>
+    <name>decodescope::DockArea</name>
+    <message>
+        <location filename="../../ui/main_window/dock_area.cpp" line="107"/>
+        <source>Panels that share a place</source>
+        <translation>共用一处的面板</translation>
+    </message>
+</context>
+<context>
     <name>decodescope::EngineWorker</name>
     <message>
         <location filename="../../ui/session/engine_worker.cpp" line="151"/>
@@ -2745,36 +2753,41 @@
     </message>
     <message>
         <location filename="../../ui/panels/cache/placement_paint.cpp" line="308"/>
-        <source>free again</source>
-        <translation>重新空闲</translation>
+        <source>free again: dotted</source>
+        <translation>重新空闲：点状</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/cache/placement_paint.cpp" line="310"/>
+        <location filename="../../ui/panels/cache/placement_paint.cpp" line="309"/>
+        <source>reclaimed: with a corner</source>
+        <translation>被收回：带折角</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/cache/placement_paint.cpp" line="311"/>
         <source>reserved, empty</source>
         <translation>预留，空</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/cache/placement_paint.cpp" line="311"/>
+        <location filename="../../ui/panels/cache/placement_paint.cpp" line="312"/>
         <source>just written</source>
         <translation>刚写入</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/cache/placement_paint.cpp" line="313"/>
+        <location filename="../../ui/panels/cache/placement_paint.cpp" line="314"/>
         <source>quantized group</source>
         <translation>量化组</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/cache/placement_paint.cpp" line="314"/>
+        <location filename="../../ui/panels/cache/placement_paint.cpp" line="315"/>
         <source>full precision</source>
         <translation>全精度</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/cache/placement_paint.cpp" line="316"/>
+        <location filename="../../ui/panels/cache/placement_paint.cpp" line="317"/>
         <source>next write</source>
         <translation>下一次写入</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/cache/placement_paint.cpp" line="318"/>
+        <location filename="../../ui/panels/cache/placement_paint.cpp" line="319"/>
         <source>evicted, with its step</source>
         <translation>已淘汰，标步数</translation>
     </message>

@@ -76,7 +76,7 @@ private Q_SLOTS:
         auto wanted = f.form()->request();
         QVERIFY(wanted.ok());
         QCOMPARE(config_names(wanted->configs), config_names(growth_configs()));
-        QTest::mouseClick(f.button(QStringLiteral("Add")), Qt::LeftButton);
+        f.button(QStringLiteral("Add"))->click();
         QCOMPARE(f.rows().size(), std::size_t{4});
         QVERIFY(!f.button(QStringLiteral("Add"))->isEnabled());
         CompareChoice choice = f.rows().back()->choice();
@@ -92,7 +92,7 @@ private Q_SLOTS:
             if (remove->text() == QStringLiteral("✕")) remove->click();
         QCOMPARE(f.rows().size(), std::size_t{3});
         QVERIFY(f.button(QStringLiteral("Add"))->isEnabled());
-        QTest::mouseClick(f.button(QStringLiteral("Growing / preallocated / paged")), Qt::LeftButton);
+        f.button(QStringLiteral("Growing / preallocated / paged"))->click();
         QCOMPARE(f.rows().size(), std::size_t{3});
         for (ConfigRow* row : f.rows())
             for (QComboBox* box : row->findChildren<QComboBox*>()) QVERIFY(!box->accessibleName().isEmpty());
@@ -103,7 +103,7 @@ private Q_SLOTS:
         QVERIFY(f.open());
         QVERIFY(f.panel()->exports().empty());
         f.form()->findChild<QSpinBox*>()->setValue(6);
-        QTest::mouseClick(f.button(QStringLiteral("Start")), Qt::LeftButton);
+        f.button(QStringLiteral("Start"))->click();
         QVERIFY(f.finish());
         auto* table = f.panel()->findChild<QTableWidget*>();
         QVERIFY(table->isVisibleTo(f.panel()));
@@ -136,7 +136,7 @@ private Q_SLOTS:
         CompareFixture f;
         QVERIFY(f.open());
         f.controls->sweep.close();
-        QTest::mouseClick(f.button(QStringLiteral("Start")), Qt::LeftButton);
+        f.button(QStringLiteral("Start"))->click();
         QVERIFY(f.wait([&] { return f.controls->sweep.arrived() > 0; }));
         f.window()->host()->present_now();
         QCOMPARE(f.session()->state(), SessionState::Measuring);
@@ -145,13 +145,13 @@ private Q_SLOTS:
         QVERIFY(!f.rows().front()->isEnabled());
         QVERIFY(f.form()->findChild<QProgressBar*>()->isVisibleTo(f.form()));
         QVERIFY(f.button(QStringLiteral("Cancel")) != nullptr);
-        QTest::mouseClick(f.button(QStringLiteral("Cancel")), Qt::LeftButton);
+        f.button(QStringLiteral("Cancel"))->click();
         QVERIFY(f.wait([&] { return f.session()->state() == SessionState::Ready; }));
         QVERIFY(f.session()->comparison() == nullptr);  // not a single pass was made
         f.window()->host()->present_now();
         QVERIFY(f.rows().front()->isEnabled());
         f.controls->sweep.open();
-        QTest::mouseClick(f.button(QStringLiteral("Start")), Qt::LeftButton);
+        f.button(QStringLiteral("Start"))->click();
         QVERIFY(f.finish());
         QVERIFY(!f.session()->comparison()->cancelled);
         // A later one that is cancelled at once leaves this one in place.
@@ -167,7 +167,7 @@ private Q_SLOTS:
         CompareFixture f;
         QVERIFY(f.open());
         f.controls->sweep.close();
-        QTest::mouseClick(f.button(QStringLiteral("Start")), Qt::LeftButton);
+        f.button(QStringLiteral("Start"))->click();
         QVERIFY(f.wait([&] { return f.controls->sweep.arrived() > 0; }));
         f.window()->close();
         f.shell.reset();

@@ -1,8 +1,10 @@
 #include "ui/main_window/dock_area.h"
 
+#include <QChildEvent>
 #include <QGuiApplication>
 #include <QResizeEvent>
 #include <QScreen>
+#include <QTabBar>
 #include <algorithm>
 #include <array>
 
@@ -96,6 +98,13 @@ void DockArea::arrange_sizes() {
         resizeDocks(cards, heights, Qt::Vertical);
     }
     resizeDocks(columns, widths, Qt::Horizontal);
+}
+
+// Qt makes the bar of tabs when it needs one.
+void DockArea::childEvent(QChildEvent* event) {
+    QMainWindow::childEvent(event);
+    if (auto* bar = event->polished() ? qobject_cast<QTabBar*>(event->child()) : nullptr; bar != nullptr)
+        bar->setAccessibleName(tr("Panels that share a place"));
 }
 
 // The docks keep their shares of the window when it changes its size.

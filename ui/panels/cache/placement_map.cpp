@@ -226,7 +226,9 @@ void PlacementMap::mouseMoveEvent(QMouseEvent* event) {
 
 void PlacementMap::mousePressEvent(QMouseEvent* event) {
     const auto hit = can_draw() ? layout_.hit(event->position()) : std::nullopt;
-    if (event->button() == Qt::LeftButton && hit) select(*hit, true);
+    if (event->button() != Qt::LeftButton || !hit) return;
+    select(*hit, true);
+    describe();  // the pointer still hovers, but what is pinned is another position
 }
 
 void PlacementMap::leaveEvent(QEvent*) {
