@@ -71,8 +71,8 @@ Json steps_json(const CompareLane& lane) {
     return steps;
 }
 
-ExportTable compare_table(const CompareResult& result) {
-    ExportTable table;
+RunTable compare_table(const CompareResult& result) {
+    RunTable table;
     table.kind = "compare";
     table.columns = {"config",
                      "name",
