@@ -83,6 +83,7 @@ void CompareForm::add_row(const CompareChoice& choice) {
     auto* row = new ConfigRow(session_->registry(), choices_);
     row->set_choice(choice);
     rows_layout_->addWidget(row);
+    row->show();
     rows_.push_back(row);
     connect(row, &ConfigRow::remove_requested, this, [this, row] {
         if (rows_.size() < 2) return;
