@@ -12,7 +12,10 @@ namespace {
 
 std::string milliseconds(double micros) { return format_fixed(micros / 1000, 3); }
 std::string times(double ratio) { return format_fixed(ratio, kSpeedUpDigits); }
-std::string small(double value) { return value == 0 ? "0" : fmt::format("{:.1e}", value); }
+std::string small(double value) {
+    if (value == 0) return "0";
+    return value < 1e-2 ? fmt::format("{:.1e}", value) : fmt::format("{:.3g}", value);
+}
 
 // Whether rounding is all that may lie between the logits of two configurations.
 bool same_by_design(const CompareLane& lane, const CompareLane& reference) {

@@ -107,8 +107,8 @@ private Q_SLOTS:
         QVERIFY(f.finish());
         auto* table = f.panel()->findChild<QTableWidget*>();
         QVERIFY(table->isVisibleTo(f.panel()));
-        QCOMPARE(table->columnCount(), 3);
-        QCOMPARE(table->horizontalHeaderItem(1)->text(), QStringLiteral("2  preallocated"));
+        QCOMPARE(table->columnCount(), 4);
+        QCOMPARE(table->horizontalHeaderItem(2)->text(), QStringLiteral("2  preallocated"));
         bool claim = false, marked = false;
         for (QLabel* label : f.panel()->findChildren<QLabel*>()) {
             claim = claim || label->text().contains(QLatin1String("50.0 % less time"));

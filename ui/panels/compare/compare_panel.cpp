@@ -82,6 +82,7 @@ private:
         layout->setContentsMargins(0, 0, 0, 0);
         layout->setSpacing(theme().grid());
         sentences_ = new WordsLabel(page);
+        sentences_->setProperty("small", true);
         sentences_->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
         sentences_->setAccessibleName(tr("The comparison in words"));
         figure_ = new ComparisonFigure(page);
@@ -94,6 +95,8 @@ private:
         table_->setVerticalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
         table_->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
         table_->horizontalHeader()->setSectionResizeMode(QHeaderView::Stretch);
+        table_->horizontalHeader()->setHighlightSections(false);
+        table_->verticalHeader()->hide();
         table_->horizontalHeader()->setDefaultAlignment(Qt::AlignLeft | Qt::AlignVCenter);
         texts_ = new QBoxLayout(QBoxLayout::LeftToRight);
         texts_->setSpacing(theme().grid() * 2);
@@ -151,26 +154,25 @@ private:
         const auto rows = compare_rows(result);
         table_->clear();
         table_->setRowCount(static_cast<int>(rows.size()));
-        table_->setColumnCount(static_cast<int>(result.lanes.size()));
-        QStringList names, titles;
+        table_->setColumnCount(static_cast<int>(result.lanes.size()) + 1);
+        QStringList names{QString()};
         for (std::size_t i = 0; i < result.lanes.size(); ++i)
             names << QStringLiteral("%1  %2").arg(i + 1).arg(QString::fromStdString(result.lanes[i].name));
+        const auto put = [&](int row, int column, const QString& text, const QString& help) {
+            auto* item = new QTableWidgetItem(text);
+            item->setToolTip(help);
+            if (column == 0) item->setForeground(theme().color(Role::QuietInk));
+            table_->setItem(row, column, item);
+        };
         for (int r = 0; r < table_->rowCount(); ++r) {
             const CompareTableRow& row = rows[static_cast<std::size_t>(r)];
-            titles << row.title;
-            for (int c = 0; c < row.values.size(); ++c) {
-                auto* item = new QTableWidgetItem(row.values[c]);
-                item->setToolTip(row.values[c]);
-                table_->setItem(r, c, item);
-            }
+            put(r, 0, row.title, row.help);
+            for (int c = 0; c < row.values.size(); ++c) put(r, c + 1, row.values[c], row.values[c]);
         }
         table_->setHorizontalHeaderLabels(names);
-        table_->setVerticalHeaderLabels(titles);
-        for (int r = 0; r < table_->rowCount(); ++r)
-            table_->verticalHeaderItem(r)->setToolTip(rows[static_cast<std::size_t>(r)].help);
         const int height = QFontMetrics(theme().note()).height() + 6;
-        table_->verticalHeader()->setDefaultSectionSize(height);
         table_->verticalHeader()->setSectionResizeMode(QHeaderView::Fixed);
+        table_->verticalHeader()->setDefaultSectionSize(height);
         // All of its rows: what surrounds it scrolls.
         table_->setFixedHeight(table_->horizontalHeader()->sizeHint().height() + height * table_->rowCount() + 2);
     }

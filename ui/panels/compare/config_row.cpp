@@ -3,6 +3,7 @@
 #include <QEvent>
 #include <QHBoxLayout>
 #include <QLabel>
+#include <QResizeEvent>
 #include <QToolButton>
 #include <QVBoxLayout>
 #include <algorithm>
@@ -28,17 +29,17 @@ ConfigRow::ConfigRow(const BackendRegistry& registry, QWidget* parent)
     row->setSpacing(theme().grid() / 2);
     number_->setFixedWidth(theme().grid() * 2);
     row->addWidget(number_);
-    cache_ = add_box(tr("Cache"), tr("How keys and values are kept"), 18);
+    cache_ = add_box(tr("Cache"), tr("How keys and values are kept"), 16);
     parameters_ = new QToolButton(this);
     parameters_->setProperty("small", true);
     parameters_->setFocusPolicy(Qt::TabFocus);
     parameters_->setAccessibleName(tr("Parameters of the cache"));
     parameters_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
-    row->addWidget(parameters_, 14);
-    k_ = add_box(tr("K stored as"), tr("How keys are stored"), 9);
-    v_ = add_box(tr("V stored as"), tr("How values are stored"), 9);
+    row->addWidget(parameters_, 13);
+    k_ = add_box(tr("K stored as"), tr("How keys are stored"), 11);
+    v_ = add_box(tr("V stored as"), tr("How values are stored"), 11);
     weights_ = add_box(tr("Weights"), tr("What the weights are stored as"), 11);
-    backend_ = add_box(tr("Device"), tr("What computes"), 11);
+    backend_ = add_box(tr("Device"), tr("What computes"), 9);
     remove_ = new QToolButton(this);
     remove_->setText(QStringLiteral("✕"));
     remove_->setProperty("small", true);
@@ -135,8 +136,20 @@ void ConfigRow::show_parameters() {
     const bool any = strategy != nullptr && !strategy->parameters.empty();
     parameters_->setEnabled(any);
     const QString shown = !any ? QStringLiteral("—") : text.isEmpty() ? tr("defaults") : text;
-    parameters_->setText(shown);
+    parameters_text_ = shown;
+    fit_parameters();
     parameters_->setToolTip(any ? tr("Parameters of the cache: %1").arg(shown) : tr("This cache has no parameters"));
+}
+
+void ConfigRow::fit_parameters() {
+    const int room = parameters_->width() - theme().grid() * 2;
+    parameters_->setText(QFontMetrics(theme().note()).elidedText(parameters_text_, Qt::ElideRight, std::max(room, 8)));
+}
+
+void ConfigRow::resizeEvent(QResizeEvent* event) {
+    QWidget::resizeEvent(event);
+    layout()->activate();  // so that the button has its width
+    fit_parameters();
 }
 
 bool ConfigRow::eventFilter(QObject* object, QEvent* event) {

@@ -27,6 +27,7 @@ Q_SIGNALS:
 
 protected:
     bool eventFilter(QObject* object, QEvent* event) override;
+    void resizeEvent(QResizeEvent* event) override;
 
 private:
     QComboBox* add_box(const QString& name, const QString& help, int units);
@@ -34,10 +35,12 @@ private:
     void choose_cache();
     void open_parameters();
     void show_parameters();
+    void fit_parameters();
 
     QLabel* number_;
     QComboBox *cache_, *k_, *v_, *weights_, *backend_;
     QToolButton *parameters_, *remove_;
+    QString parameters_text_;  // the button shows as much of it as fits
     QFrame* popover_;
     StrategyForm* form_;
 };
