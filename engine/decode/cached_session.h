@@ -45,7 +45,7 @@ private:
     std::shared_ptr<KvStorage> storage_;  // with pages it is shared by forks and by conversations with a common prefix
     std::vector<std::int32_t> positions_;  // of the pass
     std::vector<KvView> views_;            // [layers]
-    std::int64_t copied_bytes_ = 0, peak_bytes_ = 0;  // of this session's last step; those of the storage are anyone's
+    std::int64_t copied_bytes_ = 0, peak_bytes_ = 0;  // of the last step here; a storage that is shared counts for all
 };
 
 // Bytes of K and V of `tokens` tokens in all layers. Memory error beyond 64 bits.

@@ -72,8 +72,8 @@ struct CompareProgress {
 
 // Every configuration is warmed up, then prefilled in turn several times; the steps follow, one of each configuration
 // after the other in an order that changes from step to step, so that a busy machine disturbs all alike. Last, those
-// whose token was once another one write their own text. `ready` may hold models that are loaded already: model, backend
-// and type of weights that fit are used as they are. Errors of one configuration name it by its number; one that fails
+// whose token was once another one write their own text. `ready` may hold models that are loaded already: those
+// whose model, backend and type of weights fit are used as they are. Errors of one configuration name it by its number; one that fails
 // on its way is left behind there, unless it is the reference. Cancelled within one token.
 Result<CompareResult> run_compare(const ModelPtr& model, const BackendRegistry& registry, const BackendRequest& machine,
                                   const CompareRequest& request, const std::vector<LoadedModelPtr>& ready,
@@ -88,7 +88,8 @@ struct PairedTimes {
 };
 PairedTimes paired_times(const CompareLane& lane, const CompareLane& other);
 
-std::string compare_csv(const CompareResult& result);   // one row per configuration, run facts and sentences in '#' lines
+// One row per configuration, run facts and sentences in '#' lines.
+std::string compare_csv(const CompareResult& result);
 std::string compare_json(const CompareResult& result);  // the table, every step, the tokens and the sentences
 
 }  // namespace decodescope

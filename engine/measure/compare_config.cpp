@@ -80,7 +80,8 @@ Error named_config_error(std::size_t number, Error error) {
 
 Result<CompareConfig> parse_compare_config(std::string_view text, std::size_t number, const CompareConfig& defaults) {
     CompareConfig config = defaults;
-    if (const Status status = read_config(text, config); !status.ok()) return named_config_error(number, status.error());
+    const Status status = read_config(text, config);
+    if (!status.ok()) return named_config_error(number, status.error());
     auto complete = complete_cache_spec(config.cache);
     if (!complete.ok()) return named_config_error(number, complete.error());
     config.cache = std::move(*complete);

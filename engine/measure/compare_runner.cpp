@@ -6,7 +6,7 @@
 #include <cmath>
 #include <limits>
 
-#include "engine/measure/race.h"
+#include "engine/measure/logit_difference.h"
 #include "engine/measure/sweep_runner.h"
 
 namespace decodescope {
@@ -185,7 +185,7 @@ private:
                                                                         lane.logits.size(), reference.size())));
             if (i > 0) {
                 lane.pass.max_abs_logit_diff = max_abs_difference(reference, lane.logits);
-                lane.pass.kl = logits_kl(reference, lane.logits);
+                lane.pass.kl = kl_divergence(reference, lane.logits);
                 lane.pass.same_token = greedy_token(lane.logits) == best;
             }
             out(i).passes.push_back(lane.pass);
@@ -287,26 +287,7 @@ private:
     std::int64_t done_ = 0, total_ = 0;
 };
 
-// ln of the sum of exp over all logits.
-double log_sum(std::span<const float> logits) {
-    const double highest = static_cast<double>(*std::max_element(logits.begin(), logits.end()));
-    double sum = 0;
-    for (const float x : logits) sum += std::exp(static_cast<double>(x) - highest);
-    return highest + std::log(sum);
-}
-
 }  // namespace
-
-double logits_kl(std::span<const float> reference, std::span<const float> other) {
-    if (reference.empty() || reference.size() != other.size()) return 0;
-    const double reference_sum = log_sum(reference), other_sum = log_sum(other);
-    double kl = 0;
-    for (std::size_t i = 0; i < reference.size(); ++i) {
-        const double p = static_cast<double>(reference[i]) - reference_sum;
-        kl += std::exp(p) * (p - (static_cast<double>(other[i]) - other_sum));
-    }
-    return std::isnan(kl) ? kl : std::max(kl, 0.0);  // rounding may leave a sum just below 0
-}
 
 bool PairedTimes::different() const {
     const double apart = std::abs(faster - slower);

@@ -22,7 +22,4 @@ Result<CompareResult> run_compare_with(const CompareParts& parts, const CompareR
                                        const std::function<void(const CompareProgress&)>& progress,
                                        std::stop_token stop);
 
-// KL(reference || other) of the softmax of both, in nats; exactly 0 for equal logits, NaN when one of them has a NaN.
-double logits_kl(std::span<const float> reference, std::span<const float> other);
-
 }  // namespace decodescope

@@ -329,7 +329,8 @@ StepFacts decode_step(ByteReader& in, const RunFacts& facts, std::int64_t rows, 
     step.stop_reason = in.text("stop reason");
     step.micros = in.f64("micros");
     const std::uint8_t flags = in.u8("captured");
-    if ((flags & ~(kStepCaptured | kStepPaged | kStepPlaced)) != 0) in.fail("captured", "is not a value that this version knows");
+    if ((flags & ~(kStepCaptured | kStepPaged | kStepPlaced)) != 0)
+        in.fail("captured", "is not a value that this version knows");
     step.captured = (flags & kStepCaptured) != 0;
     step.warm_up = in.boolean("warm-up");
     step.kv = decode_kv(in);

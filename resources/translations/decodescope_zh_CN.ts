@@ -562,37 +562,37 @@
         <translation>配置比较</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/compare/compare_panel.cpp" line="86"/>
+        <location filename="../../ui/panels/compare/compare_panel.cpp" line="87"/>
         <source>The comparison in words</source>
         <translation>比较的文字说明</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/compare/compare_panel.cpp" line="89"/>
+        <location filename="../../ui/panels/compare/compare_panel.cpp" line="90"/>
         <source>The comparison as a table</source>
         <translation>比较的表格</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/compare/compare_panel.cpp" line="120"/>
+        <location filename="../../ui/panels/compare/compare_panel.cpp" line="123"/>
         <source>Export</source>
         <translation>导出</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/compare/compare_panel.cpp" line="121"/>
+        <location filename="../../ui/panels/compare/compare_panel.cpp" line="124"/>
         <source>Save the figure or the table</source>
         <translation>保存图或表</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/compare/compare_panel.cpp" line="143"/>
+        <location filename="../../ui/panels/compare/compare_panel.cpp" line="146"/>
         <source>Cancelled: what was measured before is shown.</source>
         <translation>已取消：显示已测得的结果。</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/compare/compare_panel.cpp" line="193"/>
+        <location filename="../../ui/panels/compare/compare_panel.cpp" line="195"/>
         <source>the same tokens as 1</source>
         <translation>词元与 1 相同</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/compare/compare_panel.cpp" line="195"/>
+        <location filename="../../ui/panels/compare/compare_panel.cpp" line="197"/>
         <source>Text of configuration %1</source>
         <translation>配置 %1 的文本</translation>
     </message>
@@ -2212,7 +2212,7 @@
     </message>
     <message>
         <location filename="../../ui/panels/compare/compare_form.cpp" line="55"/>
-        <location filename="../../ui/panels/compare/compare_form.cpp" line="138"/>
+        <location filename="../../ui/panels/compare/compare_form.cpp" line="139"/>
         <source>Start</source>
         <translation>开始</translation>
     </message>
@@ -2222,7 +2222,7 @@
         <translation>在当前提示上轮流逐步运行所有配置</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/compare/compare_form.cpp" line="138"/>
+        <location filename="../../ui/panels/compare/compare_form.cpp" line="139"/>
         <source>Cancel</source>
         <translation>取消</translation>
     </message>
@@ -2230,88 +2230,88 @@
 <context>
     <name>decodescope::ConfigRow</name>
     <message>
-        <location filename="../../ui/panels/compare/config_row.cpp" line="31"/>
+        <location filename="../../ui/panels/compare/config_row.cpp" line="32"/>
         <source>Cache</source>
         <translation>缓存</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/compare/config_row.cpp" line="31"/>
+        <location filename="../../ui/panels/compare/config_row.cpp" line="32"/>
         <source>How keys and values are kept</source>
         <translation>键和值如何保存</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/compare/config_row.cpp" line="35"/>
-        <location filename="../../ui/panels/compare/config_row.cpp" line="50"/>
+        <location filename="../../ui/panels/compare/config_row.cpp" line="36"/>
+        <location filename="../../ui/panels/compare/config_row.cpp" line="51"/>
         <source>Parameters of the cache</source>
         <translation>缓存的参数</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/compare/config_row.cpp" line="38"/>
+        <location filename="../../ui/panels/compare/config_row.cpp" line="39"/>
         <source>K stored as</source>
         <translation>K 存储格式</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/compare/config_row.cpp" line="38"/>
+        <location filename="../../ui/panels/compare/config_row.cpp" line="39"/>
         <source>How keys are stored</source>
         <translation>键的存储格式</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/compare/config_row.cpp" line="39"/>
+        <location filename="../../ui/panels/compare/config_row.cpp" line="40"/>
         <source>V stored as</source>
         <translation>V 存储格式</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/compare/config_row.cpp" line="39"/>
+        <location filename="../../ui/panels/compare/config_row.cpp" line="40"/>
         <source>How values are stored</source>
         <translation>值的存储格式</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/compare/config_row.cpp" line="40"/>
+        <location filename="../../ui/panels/compare/config_row.cpp" line="41"/>
         <source>Weights</source>
         <translation>权重</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/compare/config_row.cpp" line="40"/>
+        <location filename="../../ui/panels/compare/config_row.cpp" line="41"/>
         <source>What the weights are stored as</source>
         <translation>权重的存储格式</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/compare/config_row.cpp" line="41"/>
+        <location filename="../../ui/panels/compare/config_row.cpp" line="42"/>
         <source>Device</source>
         <translation>设备</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/compare/config_row.cpp" line="41"/>
+        <location filename="../../ui/panels/compare/config_row.cpp" line="42"/>
         <source>What computes</source>
         <translation>计算设备</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/compare/config_row.cpp" line="46"/>
+        <location filename="../../ui/panels/compare/config_row.cpp" line="47"/>
         <source>Leave this configuration out</source>
         <translation>去掉这个配置</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/compare/config_row.cpp" line="81"/>
+        <location filename="../../ui/panels/compare/config_row.cpp" line="82"/>
         <source>as in the file</source>
         <translation>与文件相同</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/compare/config_row.cpp" line="94"/>
+        <location filename="../../ui/panels/compare/config_row.cpp" line="95"/>
         <source>The others are compared with this one</source>
         <translation>其他配置都与它比较</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/compare/config_row.cpp" line="137"/>
+        <location filename="../../ui/panels/compare/config_row.cpp" line="138"/>
         <source>defaults</source>
         <translation>默认</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/compare/config_row.cpp" line="139"/>
+        <location filename="../../ui/panels/compare/config_row.cpp" line="141"/>
         <source>Parameters of the cache: %1</source>
         <translation>缓存的参数：%1</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/compare/config_row.cpp" line="139"/>
+        <location filename="../../ui/panels/compare/config_row.cpp" line="141"/>
         <source>This cache has no parameters</source>
         <translation>这种缓存没有参数</translation>
     </message>

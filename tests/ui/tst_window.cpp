@@ -321,11 +321,12 @@ private Q_SLOTS:
         WindowFixture f;
         QVERIFY(f.start());
         f.window()->activateWindow();
+        QVERIFY(QTest::qWaitForWindowActive(f.window()));
         for (QComboBox* box : f.window()->transport()->findChildren<QComboBox*>())
             QVERIFY((box->focusPolicy() & Qt::ClickFocus) == 0);
         QPushButton* step = button(f.window(), QStringLiteral("Step"));
         step->setFocus(Qt::TabFocusReason);
-        if (!step->hasFocus()) QSKIP("the window system gives no focus");
+        QVERIFY(step->hasFocus());
         QTest::keyClick(step, Qt::Key_Space);
         QVERIFY(f.wait([&] { return f.session()->step_count() == 2 && f.session()->state() == SessionState::Ready; }));
         QTest::qWait(20);

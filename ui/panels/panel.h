@@ -69,7 +69,8 @@ struct PanelDescriptor {
     int order = 0;       // top to bottom within the area
     int stretch = 1;     // share of the height
     bool in_presentation = true;  // shown in presentation by default
-    // Share of the GUI thread that it may take while tokens stream in; what it costs then decides how often it is drawn.
+    // Share of the GUI thread that it may always take while tokens stream in; what it costs then decides how often it
+    // is drawn.
     double stream_share = 0.01;
     Panel* (*create)(const PanelContext& context, QWidget* parent) = nullptr;
     bool open_at_first = true;  // false: closed until it is asked for; then a tab in front of its neighbours

@@ -33,7 +33,8 @@ public:
     virtual Result<std::unique_ptr<RecomputeLane>> create_lane(LoadedModelPtr model);
     virtual Result<SweepResult> sweep(LoadedModelPtr model, const SweepRequest& request,
                                       const std::function<void(const SweepProgress&)>& progress, std::stop_token stop);
-    // `loaded` is used as it is by the configurations that it fits; what else they need is loaded for the comparison only.
+    // `loaded` is used as it is by the configurations that it fits; what else they need is loaded for the comparison
+    // only.
     virtual Result<CompareResult> compare(const LoadedModelPtr& loaded, int threads, const CompareRequest& request,
                                           const std::function<void(const CompareProgress&)>& progress,
                                           std::stop_token stop);

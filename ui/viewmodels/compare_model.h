@@ -30,7 +30,8 @@ struct CompareTableRow {
 std::vector<CompareTableRow> compare_rows(const CompareResult& result);
 QStringList compare_sentences(const CompareResult& result);  // in the language of the window
 
-// The text of a configuration as rich text: what comes after the first different token in `mark`, that token underlined.
+// The text of a configuration as rich text: what comes after the first different token in `mark`, that token
+// underlined.
 QString marked_text(const CompareLane& lane, const QColor& mark);
 
 }  // namespace decodescope

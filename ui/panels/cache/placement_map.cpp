@@ -4,13 +4,12 @@
 #include <QKeyEvent>
 #include <QMouseEvent>
 #include <QScrollBar>
-#include <QToolTip>
 #include <QWheelEvent>
 #include <algorithm>
 #include <cmath>
 
-#include "ui/widgets/glossary.h"
 #include "ui/widgets/painting.h"
+#include "ui/widgets/view_events.h"
 
 namespace decodescope {
 namespace {
@@ -240,13 +239,13 @@ void PlacementMap::leaveEvent(QEvent*) {
 void PlacementMap::resizeEvent(QResizeEvent*) { place(); }
 
 void PlacementMap::wheelEvent(QWheelEvent* event) {
-    const QPoint pixels = event->pixelDelta(), angle = event->angleDelta();
     if (event->modifiers() & Qt::ControlModifier) {
         pointer_ = event->position();
-        zoom_by(std::pow(1.0015, angle.y()));
+        zoom_by(wheel_zoom(*event));
         return event->accept();
     }
-    const double x = pixels.isNull() ? angle.x() * 0.5 : pixels.x(), y = pixels.isNull() ? angle.y() * 0.5 : pixels.y();
+    const QPointF moved = wheel_distance(*event);
+    const double x = moved.x(), y = moved.y();
     if (!across_->isVisible()) return event->ignore();
     across_->setValue(across_->value() - static_cast<int>(std::lround((x != 0 ? x : y) / layout_.slot_width())));
     event->accept();
@@ -275,8 +274,8 @@ void PlacementMap::keyPressEvent(QKeyEvent* event) {
         case Qt::Key_Up: return move_pin(page > 0 ? -page : -16);
         case Qt::Key_Down: return move_pin(page > 0 ? page : 16);
         case Qt::Key_Plus:
-        case Qt::Key_Equal: return zoom_by(1.4);
-        case Qt::Key_Minus: return zoom_by(1 / 1.4);
+        case Qt::Key_Equal: return zoom_by(kZoomStep);
+        case Qt::Key_Minus: return zoom_by(1 / kZoomStep);
         case Qt::Key_0: return fit();
         case Qt::Key_Escape:
             selection_->clear();
@@ -299,22 +298,10 @@ QString PlacementMap::term_at(const QPoint& point) const {
 }
 
 bool PlacementMap::event(QEvent* event) {
-    if (event->type() == QEvent::ShortcutOverride) {
-        const auto* key = static_cast<QKeyEvent*>(event);
-        const bool own = key->key() == Qt::Key_Left || key->key() == Qt::Key_Right || key->key() == Qt::Key_Up ||
-                         key->key() == Qt::Key_Down;
-        if (own && key->modifiers() == Qt::NoModifier) {
-            event->accept();
-            return true;
-        }
-    }
+    if (keeps_arrow_keys(event)) return true;
     if (event->type() == QEvent::ToolTip) {
         const auto* help = static_cast<QHelpEvent*>(event);
-        const QString term = hovered_ ? QString() : term_at(help->pos());
-        if (term.isEmpty()) QToolTip::hideText();
-        else
-            QToolTip::showText(help->globalPos(), QStringLiteral("%1: %2").arg(glossary_name(term), glossary(term)),
-                               this);
+        show_term(*help, this, hovered_ ? QString() : term_at(help->pos()));
         return true;
     }
     return QWidget::event(event);
