@@ -93,6 +93,11 @@ Status draw_bench(const SweepResult& result, const std::string& folder) {
     return write_sweep_charts(result, folder, "timing");
 }
 
+Status draw_compare(const CompareResult& result, const std::string& folder) {
+    qInstallMessageHandler(say_what_matters);
+    return write_compare_figure(result, folder, "compare");
+}
+
 Status draw_demo(const DemoResult& result, const Arguments& arguments) {
     qInstallMessageHandler(say_what_matters);
     DS_RETURN_IF_ERROR(write_sweep_charts(result.sweep, arguments.output, "timing"));

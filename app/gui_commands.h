@@ -17,7 +17,9 @@ Status show_window(const Arguments& arguments, int argc, char** argv);
 Status take_shot(const Arguments& arguments);
 // timing.png, .svg and .pdf beside the data of `bench`.
 Status draw_bench(const SweepResult& result, const std::string& folder);
-// The same, and window.png, for `demo`.
+// compare.png, .svg and .pdf beside the data of `compare`.
+Status draw_compare(const CompareResult& result, const std::string& folder);
+// The same of the sweep, and window.png, for `demo`.
 Status draw_demo(const DemoResult& result, const Arguments& arguments);
 
 }  // namespace decodescope

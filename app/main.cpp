@@ -91,6 +91,15 @@ Status run_without_window(const Arguments& arguments, std::stop_token stop) {
             return {};
 #endif
         }
+        case Command::Compare: {
+            auto result = run_compare_command(arguments, stop);
+            if (!result) return result.error();
+#ifdef DECODESCOPE_UI
+            return draw_compare(*result, arguments.output);
+#else
+            return {};
+#endif
+        }
         case Command::Demo: {
             auto result = run_demo(arguments, stop);
             if (!result) return result.error();

@@ -4,38 +4,16 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <charconv>
 #include <limits>
-#include <optional>
 #include <type_traits>
 
-#include "engine/cache/supported_pairs.h"
+#include "app/cli/raw_arguments.h"
 #include "engine/measure/run_facts.h"
-#include "engine/model/synthetic.h"
 
 namespace decodescope {
 namespace {
 
 constexpr int kMostThreads = 1024;
-
-// What CLI11 fills; turned into Arguments by the checks below.
-struct Raw {
-    std::optional<std::string> weights, lengths, tokens, schedule, size;
-    std::vector<std::string> caches, kv_types;
-    // Of the command that was given.
-    const CLI::Option *prompt = nullptr, *prompt_file = nullptr, *tokens_option = nullptr;
-};
-
-Error refuse(std::string message, std::string hint = {}) {
-    return make_error(ErrorKind::Argument, std::move(message), std::move(hint));
-}
-
-// The whole text is the number: decimal, no '+', no spaces, and it fits into T instead of being wrapped or cut.
-template <class T>
-bool parse_number(std::string_view text, T& value) {
-    const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
-    return code == std::errc{} && end == text.data() + text.size();
-}
 
 // An option with one number. The library's own conversion takes "0x10" and "010" for other numbers than they look like
 // and wraps what does not fit.
@@ -64,28 +42,12 @@ CLI::Option* add_text(CLI::App& app, const std::string& names, std::optional<std
         ->type_name("TEXT");
 }
 
-template <class T>
-Result<std::vector<T>> parse_list(std::string_view text, std::string_view option) {
-    std::vector<T> values;
-    while (true) {
-        const auto comma = text.find(',');
-        const std::string_view item = text.substr(0, comma);
-        T value{};
-        if (!parse_number(item, value))
-            return refuse(fmt::format("{}: '{}' is not a whole number in range.", option, item),
-                          "Write numbers with commas, as in 1,2,3.");
-        values.push_back(value);
-        if (comma == std::string_view::npos) return values;
-        text.remove_prefix(comma + 1);
-    }
-}
-
 CLI::Validator file_name() {
     return CLI::Validator([](const std::string& text) { return std::string(text.empty() ? "'' is no name" : ""); },
                           std::string());
 }
 
-void add_machine_options(CLI::App& app, Arguments& a, Raw& raw) {
+void add_machine_options(CLI::App& app, Arguments& a, RawArguments& raw) {
     app.add_option("-m,--model", a.model, "bundled, synthetic:NAME[,context=N], or a folder")->capture_default_str();
     app.add_option("--backend", a.backend, "cpu or reference (plain loops in double precision)")->capture_default_str();
     add_number(app, "--threads", a.threads, 0, kMostThreads, "threads of the cpu backend; 0 = all");
@@ -116,14 +78,14 @@ std::string kv_forms() {
     return forms + "or apart: k=int8-kivi(group=32,residual=32),v=f16";
 }
 
-void add_cache_options(CLI::App& app, Raw& raw) {
+void add_cache_options(CLI::App& app, RawArguments& raw) {
     app.add_option("--cache", raw.caches, cache_forms() + "; may be repeated where several are compared")
         ->expected(1)
         ->take_all();
     app.add_option("--kv-type", raw.kv_types, kv_forms())->expected(1)->take_all();
 }
 
-void add_prompt_options(CLI::App& app, Arguments& a, Raw& raw) {
+void add_prompt_options(CLI::App& app, Arguments& a, RawArguments& raw) {
     app.add_option("-p,--prompt", a.prompt, "the prompt");
     app.add_option("--prompt-file", a.prompt_file, "file that holds the prompt, read as it is");
     add_text(app, "--tokens", raw.tokens, "the prompt as token ids: 1,2,3");
@@ -152,113 +114,6 @@ void add_sampling_options(CLI::App& app, Arguments& a) {
     app.add_flag("--ignore-eos", a.ignore_eos, "go on after the end token");
 }
 
-// What no model can make possible; what depends on the model is refused when it is known.
-Status check_pairs(const Arguments& a) {
-    for (const CacheSpec& cache : a.caches) {
-        for (const KvFormat& kv : a.kv_types) {
-            const UnsupportedPair* pair = find_unsupported({{}, cache, kv, a.backend, false});
-            if (pair == nullptr) continue;
-            return refuse(
-                fmt::format("--cache {} with --kv-type {}: {}", to_string(cache), to_string(kv), pair->reason),
-                std::string(pair->hint));
-        }
-    }
-    return {};
-}
-
-Status finish_values(Arguments& a, const Raw& raw) {
-    static const std::pair<const char*, WeightType> types[] = {
-        {"f32", WeightType::F32}, {"f16", WeightType::F16}, {"bf16", WeightType::BF16}};
-    if (raw.weights) {
-        const auto* found =
-            std::find_if(std::begin(types), std::end(types), [&](const auto& t) { return *raw.weights == t.first; });
-        if (found == std::end(types))
-            return refuse(fmt::format("--weights: '{}' is not known.", *raw.weights), "Use f32, f16 or bf16.");
-        a.weights = found->second;
-    }
-    for (const std::string& text : raw.caches) {
-        auto spec = parse_cache_spec(text);
-        if (!spec) return spec.error();
-        a.caches.push_back(*spec);
-    }
-    for (const std::string& text : raw.kv_types) {
-        auto format = parse_kv_format(text);
-        if (!format) return format.error();
-        a.kv_types.push_back(*format);
-    }
-    DS_RETURN_IF_ERROR(check_pairs(a));
-    if (raw.tokens) {
-        auto tokens = parse_list<std::int32_t>(*raw.tokens, "--tokens");
-        if (!tokens) return tokens.error();
-        a.tokens = *tokens;
-        a.has_tokens = true;
-    }
-    if (raw.lengths) {
-        auto lengths = parse_list<std::int64_t>(*raw.lengths, "--lengths");
-        if (!lengths) return lengths.error();
-        for (auto length : *lengths)
-            if (length < 1) return refuse(fmt::format("--lengths: {} is not a length; the smallest is 1.", length));
-        a.lengths = *lengths;
-    }
-    if (raw.schedule) {
-        auto schedule = parse_race_schedule(*raw.schedule);
-        if (!schedule) return schedule.error();
-        a.schedule = *schedule;
-    }
-    return {};
-}
-
-Status check_model(const std::string& spec) {
-    if (spec.rfind("synthetic:", 0) != 0) return {};
-    // The name and its options are all there is to know of these.
-    auto config = synthetic_config(std::string_view(spec).substr(10));
-    return config.ok() ? Status() : Status(config.error());
-}
-
-// Names only; whether the backend works here is found out when it is made.
-Status check_backend(const std::string& id) {
-    for (const char* name : {"cpu", "reference", "cuda", "cuda-emulated"})
-        if (id == name) return {};
-    int device = 0;
-    if (id.rfind("cuda:", 0) == 0 && parse_number(std::string_view(id).substr(5), device) && device >= 0) return {};
-    return refuse(fmt::format("--backend: '{}' is not known.", id), "Use cpu, reference, cuda[:N] or cuda-emulated.");
-}
-
-Status check_prompt(Arguments& a, const Raw& raw) {
-    const bool from_prompt = raw.prompt != nullptr && raw.prompt->count() > 0;
-    const bool from_file = raw.prompt_file != nullptr && raw.prompt_file->count() > 0;
-    const bool from_tokens = raw.tokens_option != nullptr && raw.tokens_option->count() > 0;
-    if (from_prompt + from_file + from_tokens > 1)
-        return refuse("more than one prompt is given.", "Use one of -p, --prompt-file and --tokens.");
-    a.has_prompt = from_prompt || from_file;
-    if (a.command == Command::Generate && !a.has_prompt && !a.has_tokens)
-        return refuse("generate needs a prompt.", "Use -p TEXT, --prompt-file FILE or --tokens 1,2,3.");
-    return {};
-}
-
-// A picture is painted in memory, four bytes per pixel, more than once.
-constexpr double kMostPixels = 100e6;
-
-Status check_shot(Arguments& a, const Raw& raw) {
-    const std::string_view size = raw.size ? std::string_view(*raw.size) : std::string_view();
-    const auto cross = size.find('x');
-    if (raw.size && (cross == std::string::npos || !parse_number(size.substr(0, cross), a.width) ||
-                     !parse_number(size.substr(cross + 1), a.height) || a.width < 320 || a.height < 240 ||
-                     a.width > 16384 || a.height > 16384))
-        return refuse(fmt::format("--size: '{}' is not WxH with 320x240 to 16384x16384.", size),
-                      "For example 1280x800.");
-    const double pixels = static_cast<double>(a.width) * a.height * a.scale * a.scale;
-    if (pixels > kMostPixels)
-        return refuse(fmt::format("--size {}x{} at --scale {} makes {:.0f} million pixels; the most is {:.0f} million.",
-                                  a.width, a.height, a.scale, pixels / 1e6, kMostPixels / 1e6),
-                      "Choose a smaller size or scale.");
-    if (!a.theme.empty() && a.theme != "light" && a.theme != "dark")
-        return refuse(fmt::format("--theme: '{}' is not known.", a.theme), "Use light or dark.");
-    if (!a.language.empty() && a.language != "en" && a.language != "zh_CN")
-        return refuse(fmt::format("--lang: '{}' is not known.", a.language), "Use en or zh_CN.");
-    return {};
-}
-
 std::string version_line() { return "decodescope " + program_version() + " (" + program_commit() + ")"; }
 
 struct Commands {
@@ -274,13 +129,16 @@ struct Commands {
     }
 };
 
-void describe(Commands& commands, Arguments& a, Raw& raw) {
+void describe_window(Commands& commands, Arguments& a) {
     commands.app.set_version_flag("--version", version_line());
     commands.app.footer(examples(Command::Window));
     commands.app.require_subcommand(0, 1);
     commands.app.add_option("--lang", a.language, "language of the window: en or zh_CN");
     commands.app.add_option("--theme", a.theme, "light or dark");
+}
 
+// Commands that write text.
+void describe_runs(Commands& commands, Arguments& a, RawArguments& raw) {
     CLI::App* generate = commands.add("generate", "Generate text and say what each step cost.", Command::Generate);
     add_machine_options(*generate, a, raw);
     add_cache_options(*generate, raw);
@@ -294,7 +152,20 @@ void describe(Commands& commands, Arguments& a, Raw& raw) {
     race->add_flag("--json", a.json, "JSON on stdout");
     add_text(*race, "--recompute", raw.schedule,
              "every, at=256,512 or budget=30s: when the pass without a cache runs; default every");
-    for (CLI::App* sub : {generate, race}) add_prompt_options(*sub, a, raw);
+    CLI::App* compare = commands.add(
+        "compare", "Up to four configurations on the same prompt: time, memory, logits, text.", Command::Compare);
+    add_machine_options(*compare, a, raw);
+    compare
+        ->add_option("--config", raw.configs,
+                     "\"cache=SPEC;kv=SPEC;weights=TYPE;backend=NAME\", each part may be left out; up to four, the "
+                     "first is what the others are compared with; default: growing, preallocated, paged")
+        ->expected(1)
+        ->take_all();
+    compare->add_flag("--json", a.json, "what compare.json holds, on stdout");
+    compare->add_option("-o,--output", a.output, "folder for compare.csv, .json, .png, .svg, .pdf")
+        ->required()
+        ->check(file_name());
+    for (CLI::App* sub : {generate, race, compare}) add_prompt_options(*sub, a, raw);
 
     CLI::App* batch = commands.add("batch", "Several prompts at once: each step reads the weights once for all.",
                                    Command::Batch);
@@ -304,11 +175,14 @@ void describe(Commands& commands, Arguments& a, Raw& raw) {
     add_machine_options(*batch, a, raw);
     add_cache_options(*batch, raw);
     batch->add_flag("--json", a.json, "an array on stdout, one object for each line");
-    for (CLI::App* sub : {generate, race, batch}) {
+    for (CLI::App* sub : {generate, race, compare, batch}) {
         add_length_options(*sub, a);
         add_sampling_options(*sub, a);
     }
+}
 
+// Commands that draw.
+void describe_pictures(Commands& commands, Arguments& a, RawArguments& raw) {
     CLI::App* bench =
         commands.add("bench", "Time lengths and caches; write the charts and their data.", Command::Bench);
     add_machine_options(*bench, a, raw);
@@ -341,7 +215,10 @@ void describe(Commands& commands, Arguments& a, Raw& raw) {
     CLI::App* replay = commands.add("replay", "Open a recorded run; needs neither model nor GPU.", Command::Replay);
     replay->add_option("file", a.recording, "a .dscope file")->required()->check(file_name());
     replay->add_option("--lang", a.language, "en or zh_CN");
+}
 
+// Commands that tell facts.
+void describe_facts(Commands& commands, Arguments& a) {
     CLI::App* info = commands.add("info", "Shapes, parameters and cache bytes of a model.", Command::Info);
     info->add_option("model", a.model, "bundled, synthetic:NAME[,context=N], or a folder")->capture_default_str();
     info->add_flag("--json", a.json, "JSON on stdout");
@@ -374,10 +251,13 @@ std::string one_line(std::string text) {
 Result<ParseOutcome> parse_arguments(int argc, const char* const* argv) {
     ParseOutcome outcome;
     Arguments& a = outcome.arguments;
-    Raw raw;
+    RawArguments raw;
     Commands commands;
     try {
-        describe(commands, a, raw);
+        describe_window(commands, a);
+        describe_runs(commands, a, raw);
+        describe_pictures(commands, a, raw);
+        describe_facts(commands, a);
         commands.app.parse(argc, argv);
     } catch (const CLI::Success& success) {
         outcome.finished = true;
@@ -396,23 +276,13 @@ Result<ParseOutcome> parse_arguments(int argc, const char* const* argv) {
     for (const auto& [sub, command] : commands.list) {
         if (!sub->parsed()) continue;
         a.command = command;
-        if (command == Command::Generate || command == Command::Race) {
-            raw.prompt = sub->get_option("--prompt");
-            raw.prompt_file = sub->get_option("--prompt-file");
-            raw.tokens_option = sub->get_option("--tokens");
+        if (command == Command::Generate || command == Command::Race || command == Command::Compare) {
+            raw.from_prompt = sub->count("--prompt") > 0;
+            raw.from_file = sub->count("--prompt-file") > 0;
+            raw.from_tokens = sub->count("--tokens") > 0;
         }
     }
-    DS_RETURN_IF_ERROR(finish_values(a, raw));
-    DS_RETURN_IF_ERROR(check_model(a.model));
-    DS_RETURN_IF_ERROR(check_backend(a.backend));
-    DS_RETURN_IF_ERROR(check_prompt(a, raw));
-    DS_RETURN_IF_ERROR(check_shot(a, raw));
-    DS_RETURN_IF_ERROR(validate(a.sampler));
-    const bool several = a.command == Command::Bench;
-    if (!several && a.caches.size() > 1)
-        return refuse("--cache is given more than once.", "Several caches can be compared by bench.");
-    if (!several && a.kv_types.size() > 1)
-        return refuse("--kv-type is given more than once.", "Several formats can be compared by bench.");
+    DS_RETURN_IF_ERROR(finish_arguments(a, raw));
     return outcome;
 }
 

@@ -7,6 +7,7 @@
 
 #include "engine/cache/kv_format.h"
 #include "engine/cache/strategy_descriptor.h"
+#include "engine/measure/compare_config.h"
 #include "engine/measure/race.h"
 #include "engine/text/sampler.h"
 #include "kernels/api/backend.h"
@@ -14,7 +15,9 @@
 
 namespace decodescope {
 
-enum class Command { Window, Generate, Race, Bench, Demo, Shot, Replay, Info, Doctor, List, Pool, Batch, HasDisplay };
+enum class Command {
+    Window, Generate, Race, Bench, Demo, Shot, Replay, Info, Doctor, List, Pool, Batch, Compare, HasDisplay
+};
 
 struct Arguments {
     Command command = Command::Window;
@@ -48,6 +51,8 @@ struct Arguments {
     std::vector<std::int64_t> lengths;  // bench
     int repeats = 5;
     bool profile = false;
+
+    std::vector<CompareConfig> configs; // compare; empty = growing, preallocated and paged
 
     std::string script;                 // pool --script FILE
     std::string prompts_file;           // batch --prompts FILE

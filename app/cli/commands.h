@@ -10,6 +10,7 @@
 #include "app/cli/arguments.h"
 #include "engine/backend/backend_registry.h"
 #include "engine/decode/generation.h"
+#include "engine/measure/compare.h"
 #include "engine/measure/sweep.h"
 #include "kernels/api/status.h"
 
@@ -23,7 +24,8 @@ struct PanelListing {
 // `instruction_set`: of the cpu backend where a request names none; empty = the best of this machine.
 BackendRegistry make_backend_registry(const std::string& instruction_set = {});
 
-// Model, backend and weights as the arguments say; progress on stderr when it is a terminal.
+// The model alone, and with backend and weights, as the arguments say; progress on stderr when it is a terminal.
+Result<ModelPtr> open_model_for(const Arguments& arguments, std::stop_token stop);
 Result<LoadedModelPtr> open_for(const Arguments& arguments, std::stop_token stop);
 // The prompt as token ids, checked against the vocabulary.
 Result<std::vector<std::int32_t>> prompt_tokens(const Arguments& arguments, const Model& model, std::stop_token stop);
@@ -48,6 +50,8 @@ Status run_pool(const Arguments& arguments);
 Status run_batch(const Arguments& arguments, std::stop_token stop);
 // Measures and writes timing.csv and timing.json; the caller adds the pictures.
 Result<SweepResult> run_bench(const Arguments& arguments, std::stop_token stop);
+// Measures and writes compare.csv and compare.json; the caller adds the pictures.
+Result<CompareResult> run_compare_command(const Arguments& arguments, std::stop_token stop);
 // The opening demonstration in the terminal: a live table of both lanes; leaves run.json, run.dscope and the timing
 // data in the folder.
 struct DemoResult {

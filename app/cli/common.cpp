@@ -70,6 +70,11 @@ BackendRegistry make_backend_registry(const std::string& instruction_set) {
     return registry;
 }
 
+Result<ModelPtr> open_model_for(const Arguments& arguments, std::stop_token stop) {
+    TerminalProgress opening("opening the model");
+    return open_model(arguments.model, OpenOptions{}, std::ref(opening), stop);
+}
+
 Result<LoadedModelPtr> open_for(const Arguments& arguments, std::stop_token stop) {
     // The backend first: a name that does not work is said before minutes of loading.
     BackendRequest request;
@@ -78,8 +83,8 @@ Result<LoadedModelPtr> open_for(const Arguments& arguments, std::stop_token stop
     request.instruction_set = arguments.instruction_set;
     auto backend = make_backend_registry().create(request);
     if (!backend) return backend.error();
-    TerminalProgress opening("opening the model"), loading("loading the weights");
-    auto model = open_model(arguments.model, OpenOptions{}, std::ref(opening), stop);
+    TerminalProgress loading("loading the weights");
+    auto model = open_model_for(arguments, stop);
     if (!model) return model.error();
     return load_model(*model, *backend, arguments.weights, std::ref(loading), stop);
 }

@@ -17,6 +17,11 @@ const char* examples(Command command) {
                    "recompute -o charts\n"
                    "  decodescope bench -m synthetic:gpt2-small --weights f16 --lengths 256,512,1024 --repeats 5 "
                    "--profile -o charts";
+        case Command::Compare:
+            return "Examples:\n  decodescope compare -p \"Where is the key?\" -n 200 -o out      growing, preallocated,"
+                   " paged\n"
+                   "  decodescope compare -p \"Where is the key?\" -n 64 --config \"cache=preallocated\" "
+                   "--config \"cache=ring:window=32;kv=k=bf16,v=f16\" --json -o out";
         case Command::Shot:
             return "Example:\n  decodescope shot -o window.png --size 1280x800 --scale 2 --theme dark --steps 60";
         case Command::Demo: return "Example:\n  decodescope demo -o out";

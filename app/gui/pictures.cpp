@@ -21,6 +21,7 @@
 #include "ui/main_window/presentation.h"
 #include "ui/main_window/shell.h"
 #include "ui/widgets/chart_view.h"
+#include "ui/widgets/comparison_figure.h"
 #include "ui/widgets/sweep_chart.h"
 
 namespace decodescope {
@@ -214,6 +215,21 @@ Status write_window_picture(RecordingPtr recording, const ShotRequest& request) 
     return shot(from_file);
 }
 
+namespace {
+
+// Drawn offscreen into basename.png, .svg and .pdf.
+Status write_pictures(const ExportItem& item, const RunFacts& facts, const std::string& folder,
+                      const std::string& basename) {
+    for (const char* suffix : {"png", "svg", "pdf"}) {
+        auto bytes = picture_bytes(item, run_facts_line(facts), QString::fromLatin1(suffix), ExportSize{});
+        if (!bytes) return bytes.error();
+        DS_RETURN_IF_ERROR(write_bytes(*bytes, folder + "/" + basename + "." + suffix));
+    }
+    return {};
+}
+
+}  // namespace
+
 Status write_sweep_charts(const SweepResult& result, const std::string& folder, const std::string& basename) {
     OffscreenApplication application;
     ExportItem item;
@@ -223,12 +239,15 @@ Status write_sweep_charts(const SweepResult& result, const std::string& folder, 
         view.set_spec(sweep_chart(result, false));
         view.paint(painter, area);
     };
-    for (const char* suffix : {"png", "svg", "pdf"}) {
-        auto bytes = picture_bytes(item, run_facts_line(result.run), QString::fromLatin1(suffix), ExportSize{});
-        if (!bytes) return bytes.error();
-        DS_RETURN_IF_ERROR(write_bytes(*bytes, folder + "/" + basename + "." + suffix));
-    }
-    return {};
+    return write_pictures(item, result.run, folder, basename);
+}
+
+Status write_compare_figure(const CompareResult& result, const std::string& folder, const std::string& basename) {
+    OffscreenApplication application;
+    ExportItem item;
+    item.title = QStringLiteral("Configurations compared");
+    item.paint = [&result](QPainter& painter, const QRectF& area) { paint_comparison(painter, area, result); };
+    return write_pictures(item, result.run, folder, basename);
 }
 
 }  // namespace decodescope

@@ -6,6 +6,7 @@
 #include "engine/backend/backend_registry.h"
 #include "engine/cache/kv_format.h"
 #include "engine/cache/strategy_descriptor.h"
+#include "engine/measure/compare.h"
 #include "engine/measure/sweep.h"
 #include "engine/trace/run_recording.h"
 #include "kernels/api/status.h"
@@ -60,6 +61,9 @@ Status write_window_picture(RecordingPtr recording, const ShotRequest& request);
 
 // basename.png, .svg and .pdf in the folder, drawn offscreen.
 Status write_sweep_charts(const SweepResult& result, const std::string& folder, const std::string& basename);
+
+// The same of a comparison.
+Status write_compare_figure(const CompareResult& result, const std::string& folder, const std::string& basename);
 
 // For `list panels`.
 struct PanelInfo {

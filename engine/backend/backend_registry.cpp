@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "engine/support/numbers.h"
+
 namespace decodescope {
 namespace {
 
@@ -24,6 +26,17 @@ Result<std::shared_ptr<Backend>> BackendRegistry::create(const BackendRequest& r
     }
     return make_error(ErrorKind::Argument, fmt::format("Unknown backend \"{}\".", request.id),
                       known.empty() ? "There is none." : fmt::format("There are {}.", known));
+}
+
+Status check_backend_name(std::string_view id) {
+    for (const char* name : {"cpu", "reference", "cuda", "cuda-emulated"})
+        if (id == name) return {};
+    if (id.substr(0, 5) == "cuda:") {
+        const auto device = parse_integer(id.substr(5));
+        if (device && *device >= 0 && *device <= 1 << 20) return {};
+    }
+    return make_error(ErrorKind::Argument, fmt::format("'{}' is not known.", id),
+                      "Use cpu, reference, cuda[:N] or cuda-emulated.");
 }
 
 }  // namespace decodescope

@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "kernels/api/backend.h"
@@ -34,5 +35,8 @@ public:
 private:
     std::vector<BackendEntry> entries_;
 };
+
+// Names only: whether the backend works here is found out when it is made. The message is "'tpu' is not known.".
+Status check_backend_name(std::string_view id);
 
 }  // namespace decodescope

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "engine/cache/strategy_descriptor.h"
+#include "engine/trace/placement.h"
 #include "kernels/api/kv_view.h"
 #include "kernels/api/status.h"
 
@@ -105,6 +106,8 @@ public:
 
     // Strategies with pages. Their sequences share storage: a clone owns the same pages until one of them writes.
     virtual std::optional<PageCounts> page_counts() const { return std::nullopt; }
+    virtual std::vector<PageRun> page_states() const { return {}; }  // of all pages of the group
+    virtual std::int32_t sequence() const { return 0; }              // number of this one among the pages' owners
     virtual std::int64_t page_tokens() const { return 0; }  // rows of one page; 0: storage is not divided
     // The storage is about to be written as planned, whether the pass succeeds or not.
     virtual void begin_write(const CachePlan&) {}

@@ -80,34 +80,53 @@ std::vector<std::int32_t> PagePool::peek(std::int64_t count) const {
     return list;
 }
 
-void PagePool::take(std::int32_t page) {
-    DS_CHECK(at(page).owners == 0);
-    forget(page);
-    dequeue(page);
-    at(page).owners = 1;
+std::vector<PageRun> PagePool::states() const {
+    std::vector<PageRun> runs;
+    for (std::int32_t page = 0; page < static_cast<std::int32_t>(pages()); ++page) {
+        const Page& entry = at(page);
+        const bool findable = entry.content != kNoContent;
+        if (!runs.empty() && runs.back().findable == findable && runs.back().used == entry.used &&
+            runs.back().reclaimed == entry.reclaimed && runs.back().owners == entry.owners)
+            ++runs.back().count;
+        else
+            runs.push_back({page, 1, findable, entry.used, entry.reclaimed, entry.owners});
+    }
+    return runs;
 }
 
-void PagePool::share(std::int32_t page) {
+void PagePool::take(std::int32_t page, std::int32_t owner) {
+    DS_CHECK(owners(page) == 0);
+    forget(page);
+    dequeue(page);
+    at(page).owners = {owner};
+    at(page).used = true;
+}
+
+void PagePool::share(std::int32_t page, std::int32_t owner) {
     Page& entry = at(page);
-    if (entry.owners == 0) {
+    if (entry.owners.empty()) {
         DS_CHECK(entry.content != kNoContent);
         dequeue(page);
     }
-    if (++entry.owners == 2) ++shared_count_;
+    entry.owners.push_back(owner);
+    if (entry.owners.size() == 2) ++shared_count_;
 }
 
-void PagePool::give_back(std::int32_t page) {
+void PagePool::give_back(std::int32_t page, std::int32_t owner) {
     Page& entry = at(page);
-    DS_CHECK(entry.owners > 0);
-    --entry.owners;
-    if (entry.owners == 1) --shared_count_;
-    if (entry.owners == 0) enqueue(page);
+    const auto own = std::find(entry.owners.begin(), entry.owners.end(), owner);
+    DS_CHECK(own != entry.owners.end());
+    entry.owners.erase(own);
+    if (entry.owners.size() == 1) --shared_count_;
+    if (!entry.owners.empty()) return;
+    entry.reclaimed = false;
+    enqueue(page);
 }
 
 void PagePool::put_back(std::int32_t page) {
     Page& entry = at(page);
-    DS_CHECK(entry.owners == 1 && entry.content == kNoContent);
-    entry.owners = 0;
+    DS_CHECK(entry.owners.size() == 1 && entry.content == kNoContent);
+    entry.owners.clear();
     enqueue_first(page);
 }
 
@@ -118,7 +137,10 @@ void PagePool::forget(std::int32_t page) {
     DS_CHECK(bucket != index_.end());
     bucket->second.erase(std::find(bucket->second.begin(), bucket->second.end(), page));
     if (bucket->second.empty()) index_.erase(bucket);
-    if (entry.owners == 0) --cached_count_;
+    if (entry.owners.empty()) {
+        --cached_count_;
+        entry.reclaimed = true;
+    }
     entry.content = entry.before = kNoContent;
     entry.tokens.clear();
 }
@@ -135,7 +157,7 @@ std::int32_t PagePool::lookup(std::uint64_t hash, PageContent before, std::span<
 }
 
 PageContent PagePool::publish(std::int32_t page, PageContent before, std::span<const std::int32_t> tokens) {
-    DS_CHECK(at(page).owners > 0 && static_cast<std::int64_t>(tokens.size()) == page_tokens_);
+    DS_CHECK(owners(page) > 0 && static_cast<std::int64_t>(tokens.size()) == page_tokens_);
     forget(page);
     const std::uint64_t hash = hash_(before, tokens);
     const std::int32_t same = lookup(hash, before, tokens);

@@ -5,10 +5,13 @@
 
 #include <cstdint>
 #include <functional>
+#include <iterator>
 #include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
+
+#include "engine/trace/placement.h"
 
 namespace decodescope {
 
@@ -39,18 +42,20 @@ public:
     std::int64_t shared_pages() const { return shared_count_; }  // more than one owner
     std::int64_t cached_pages() const { return cached_count_; }  // free and can still be found
     std::int64_t hash_collisions() const { return collisions_; }  // equal hash, other tokens
-    std::int64_t owners(std::int32_t page) const { return at(page).owners; }
+    std::int64_t owners(std::int32_t page) const { return std::ssize(at(page).owners); }
     bool findable(std::int32_t page) const { return at(page).content != kNoContent; }
     std::vector<std::int32_t> free_list() const;  // in the order in which they will be taken
+    std::vector<PageRun> states() const;          // of all pages
+    std::int32_t next_sequence() { return sequences_++; }  // number for one more owner
 
     // The next `count` pages that would be taken, fewer when there are not so many. Changes nothing.
     std::vector<std::int32_t> peek(std::int64_t count) const;
     // A free page gets its first owner; what it held can no longer be found.
-    void take(std::int32_t page);
+    void take(std::int32_t page, std::int32_t owner = 0);
     // One owner more. A free page that can be found leaves the queue with its content.
-    void share(std::int32_t page);
+    void share(std::int32_t page, std::int32_t owner = 0);
     // One owner less; without any, the page stands at the end of the queue.
-    void give_back(std::int32_t page);
+    void give_back(std::int32_t page, std::int32_t owner = 0);
     // Undoes take(): the only owner gives the page up unused, and it is the next one to be taken again.
     void put_back(std::int32_t page);
     // The page is about to be written: what it held can no longer be found.
@@ -68,7 +73,8 @@ public:
 
 private:
     struct Page {
-        std::int64_t owners = 0;
+        std::vector<std::int32_t> owners;       // numbers of the sequences
+        bool used = false, reclaimed = false;   // see PageRun
         std::int32_t previous = -1, next = -1;  // in the queue of free pages
         PageContent content = kNoContent, before = kNoContent;
         std::uint64_t hash = 0;
@@ -90,6 +96,7 @@ private:
     std::int32_t first_free_ = -1, last_free_ = -1;
     std::int64_t free_count_ = 0, shared_count_ = 0, cached_count_ = 0;
     mutable std::int64_t collisions_ = 0;
+    std::int32_t sequences_ = 0;
     PageContent last_content_ = kNoContent;
 };
 

@@ -10,6 +10,7 @@
 #include "engine/cache/cache_strategy.h"
 #include "engine/cache/supported_pairs.h"
 #include "engine/decode/cached_session.h"
+#include "engine/decode/prompt_check.h"
 #include "engine/decode/session_base.h"
 #include "engine/measure/cost_model.h"
 
@@ -111,20 +112,6 @@ const Batch::Entry& Batch::entry(SequenceId id) const {
     return *sequences_[static_cast<std::size_t>(id)];
 }
 
-Status Batch::check_prompt(std::span<const std::int32_t> prompt) const {
-    if (prompt.empty())
-        return make_error(ErrorKind::Argument, "The prompt has no tokens.", "Type at least one character.");
-    const std::int64_t vocabulary = model_->program.vocabulary;
-    for (std::size_t i = 0; i < prompt.size(); ++i) {
-        if (prompt[i] >= 0 && prompt[i] < vocabulary) continue;
-        return make_error(
-            ErrorKind::Argument,
-            fmt::format("Token {} of the prompt is {}; the vocabulary has {} entries.", i, prompt[i], vocabulary),
-            fmt::format("Token ids go from 0 to {}.", vocabulary - 1));
-    }
-    return {};
-}
-
 // Tokens that the cache must have room for; the one sampled last is never stored. Capacity error when the cache could
 // not hold them even alone.
 Result<std::int64_t> Batch::tokens_needed(std::int64_t prompt, std::int64_t new_tokens) const {
@@ -132,12 +119,7 @@ Result<std::int64_t> Batch::tokens_needed(std::int64_t prompt, std::int64_t new_
     const std::int64_t expected = new_tokens > 0 ? prompt + new_tokens : context;
     auto strategy = make_strategy(config_.session.cache, limits(expected));
     if (!strategy.ok()) return strategy.error();
-    if (prompt > context && (*strategy)->bounded_by_context()) {
-        return make_error(
-            ErrorKind::Capacity,
-            fmt::format("The prompt has {} tokens and the context of the model is {}.", prompt, context),
-            "Shorten the prompt.");
-    }
+    if ((*strategy)->bounded_by_context()) DS_RETURN_IF_ERROR(check_prompt_length(prompt, context));
     if (!find_strategy(config_.session.cache.id)->has_cache) return 0;
     const std::int64_t last = std::max(prompt, expected - 1);
     const std::int64_t tokens = (*strategy)->bounded_by_context() ? std::min(last, context) : last;
@@ -148,7 +130,7 @@ Result<std::int64_t> Batch::tokens_needed(std::int64_t prompt, std::int64_t new_
 
 Result<SequenceId> Batch::add(std::span<const std::int32_t> prompt, const GenerationConfig& config) {
     DS_RETURN_IF_ERROR(validate(config.sampler));
-    DS_RETURN_IF_ERROR(check_prompt(prompt));
+    DS_RETURN_IF_ERROR(check_prompt_tokens(prompt, model_->program.vocabulary));
     auto tokens = tokens_needed(static_cast<std::int64_t>(prompt.size()), config.new_tokens);
     if (!tokens.ok()) return tokens.error();
     const SequenceId id = size();

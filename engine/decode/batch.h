@@ -81,7 +81,6 @@ private:
     Batch(LoadedModelPtr model, const BatchConfig& config);
     RunLimits limits(std::int64_t expected_tokens) const;
     Status make_admission();
-    Status check_prompt(std::span<const std::int32_t> prompt) const;
     Result<std::int64_t> tokens_needed(std::int64_t prompt, std::int64_t new_tokens) const;
     std::int64_t free_units() const;
     BatchAdmission::Found find_stored(SequenceId id) const;

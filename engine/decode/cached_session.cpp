@@ -242,6 +242,34 @@ void CachedSession::add_offload_facts(KvFacts& facts) const {
     facts.offload_rate = pool->best_bytes_per_second();
 }
 
+Placement CachedSession::placement() const {
+    // Of the first layer where layers differ.
+    const CacheStrategy& strategy = cache_.of_layer(0);
+    Placement now;
+    now.slots = storages_.front()->capacity();
+    now.page_tokens = strategy.page_tokens();
+    if (now.slots > kMostPlacedSlots || (now.page_tokens > 0 && now.slots / now.page_tokens > kMostPlacedPages))
+        return {};
+    now.known = now.whole = true;
+    now.one_slab = strategy.one_slab();
+    now.sequence = strategy.sequence();
+    const EntryList entries = strategy.entries();
+    for (std::int32_t e = 0; e < entries.count; ++e) {
+        const auto slot = static_cast<std::int32_t>(entries.slot(e));
+        RowRun* last = now.rows.empty() ? nullptr : &now.rows.back();
+        if (last != nullptr && last->position + last->count == entries.position(e) && last->slot + last->count == slot)
+            ++last->count;
+        else
+            now.rows.push_back({entries.position(e), slot, 1});
+    }
+    now.pages = strategy.page_states();
+    if (const auto next = strategy.plan(1); next.ok() && !next->store_slots.empty()) {
+        now.next_slot = next->settled.empty() ? next->store_slots.back() : next->settled.back().to;
+        now.next_copies = !next->copies.empty();
+    }
+    return now;
+}
+
 // What this sequence has, not what the pool could give.
 void CachedSession::add_page_facts(const PageCounts& pages, KvFacts& facts) const {
     facts.pages_used = pages.used;

@@ -14,6 +14,7 @@ public:
                                                          std::vector<std::shared_ptr<KvStorage>> shared = {});
     Result<std::unique_ptr<DecodeSession>> fork() const override;
     KvFacts kv_facts() const override;
+    Placement placement() const override;
     Result<CellValues> cell(std::int32_t layer, std::int32_t position) const override;
 
 protected:
@@ -33,7 +34,9 @@ protected:
 private:
     CachedSession(LoadedModelPtr model, const SessionConfig& config, LayerGroups cache)
         : SessionBase(std::move(model), config, std::move(cache)) {}
-    const KvStorage& storage_of(int layer) const { return *storages_[static_cast<std::size_t>(cache_.group_of(layer))]; }
+    const KvStorage& storage_of(int layer) const {
+        return *storages_[static_cast<std::size_t>(cache_.group_of(layer))];
+    }
     const CachePlan& plan_of(int layer) const { return plans_[static_cast<std::size_t>(cache_.group_of(layer))]; }
     Status create_residual();
     // Of plans_, whose tables they point into.
@@ -58,7 +61,7 @@ private:
     std::vector<std::int32_t> positions_;                // of the pass
     std::vector<KvView> views_;                          // [layers]
     std::vector<const RowVisibility*> layer_visibility_;  // [layers] where they differ, else empty
-    std::int64_t copied_bytes_ = 0, peak_bytes_ = 0;  // of this session's last step; those of the storages are anyone's
+    std::int64_t copied_bytes_ = 0, peak_bytes_ = 0;  // of the last step here; a storage that is shared counts for all
 };
 
 // Bytes of K and V of `tokens` tokens in all layers. Memory error beyond 64 bits.

@@ -99,6 +99,7 @@ public:
     virtual std::span<const std::int32_t> tokens() const = 0;  // seen
     virtual std::int64_t context() const = 0;                  // tokens that can be seen at most
     virtual KvFacts kv_facts() const = 0;
+    virtual Placement placement() const { return {}; }         // where the rows lie now; not known without a cache
     virtual const LoadedModel& model() const = 0;
     virtual const SessionConfig& config() const = 0;
     virtual void set_capture(bool capture) = 0;

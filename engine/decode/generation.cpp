@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "engine/decode/prompt_check.h"
+
 namespace decodescope {
 namespace {
 
@@ -103,27 +105,12 @@ struct Generation::State {
     // A step that was opened and whose passes are not all taken yet: it feeds the end of `tokens`.
     bool is_open = false, samples = false;
     StepFacts step_before;
+    Placement placement;               // as of the last step that was recorded
 };
 
 Status Generation::State::check_prompt(std::span<const std::int32_t> prompt) const {
-    const std::int64_t count = static_cast<std::int64_t>(prompt.size());
-    if (count == 0) return make_error(ErrorKind::Argument, "The prompt has no tokens.", "Type at least one character.");
-    const std::int64_t context = session->context();
-    if (count > context) {
-        return make_error(ErrorKind::Capacity,
-                          fmt::format("The prompt has {} tokens and the context of the model is {}.", count, context),
-                          "Shorten the prompt.");
-    }
-    const std::int64_t vocabulary = session->model().program.vocabulary;
-    for (std::int64_t i = 0; i < count; ++i) {
-        const std::int32_t token = prompt[static_cast<std::size_t>(i)];
-        if (token >= 0 && token < vocabulary) continue;
-        return make_error(
-            ErrorKind::Argument,
-            fmt::format("Token {} of the prompt is {}; the vocabulary has {} entries.", i, token, vocabulary),
-            fmt::format("Token ids go from 0 to {}.", vocabulary - 1));
-    }
-    return {};
+    DS_RETURN_IF_ERROR(check_prompt_length(std::ssize(prompt), session->context()));
+    return check_prompt_tokens(prompt, session->model().program.vocabulary);
 }
 
 // The caller may have cut the session; what is beyond it is no longer part of the run.
@@ -285,6 +272,9 @@ void Generation::State::publish() {
     ++step_index;
     if (recording == nullptr) return;
     name_tokens();
+    Placement now = session->placement();
+    step.placement = placement_change(placement, now);
+    placement = std::move(now);
     step.memory.history_bytes = recording->history_bytes();
     recording->append_step(step);
 }

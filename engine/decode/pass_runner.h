@@ -23,7 +23,7 @@ struct PassRequest {
     std::vector<bool> sums_wanted;              // [layers] or empty: attention summed over heads, see weight_sums()
     LayerVisitor* visitor = nullptr;            // see StepInputs
     std::int64_t logits_rows = 1;               // the last ones of the pass; 0 = none
-    bool capture = false;                       // attention of all rows and layers, stride = entries of the largest view
+    bool capture = false;  // attention of all rows and layers, stride = entries of the largest view
 };
 
 class PassRunner {

@@ -33,7 +33,7 @@ public:
     // (valid until its pass ends); after the joint run each ends its pass, or drops it and is as before.
     Status begin_pass(std::span<const std::int32_t> tokens, std::stop_token stop);
     PassRequest request_pass() { return request(pass_tokens_); }
-    // `first_logits_row`: which of the joint logits rows is the first of this session.
+    // `first_logits_row`: which of the joint logits rows is the first of those asked for here.
     Result<PassResult> end_pass(const PassRunner& joint, std::int64_t first_logits_row);
     void drop_pass() { cache_.release(); }
 

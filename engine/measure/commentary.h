@@ -10,6 +10,9 @@
 
 namespace decodescope {
 
+// A difference beyond this is not rounding, in the scale of logits of a small model.
+constexpr double kRoundingDifference = 1e-2;
+
 struct Sentence {
     std::string id;                 // "step.cache": stable, one per form of sentence
     std::vector<std::string> args;  // in the order in which `english` uses them, already formatted and without units

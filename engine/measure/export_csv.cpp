@@ -87,7 +87,7 @@ std::string run_fact_comments(const RunFacts& facts) {
     return text;
 }
 
-std::string table_csv(const ExportTable& table, const RunFacts& facts) {
+std::string table_csv(const RunTable& table, const RunFacts& facts) {
     std::string text = run_fact_comments(facts);
     for (const auto& [name, value] : table.notes) text += fmt::format("# {}: {}\n", name, one_line(value));
     text += joined(table.columns);

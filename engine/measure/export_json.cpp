@@ -69,7 +69,7 @@ Json row_object(const SweepRow& r) {
 
 std::string run_facts_json(const RunFacts& facts) { return dumped(run_object(facts)); }
 
-std::string table_json(const ExportTable& table, const RunFacts& facts) {
+std::string table_json(const RunTable& table, const RunFacts& facts) {
     Json json;
     json["kind"] = table.kind;
     json["run"] = run_object(facts);

@@ -45,8 +45,8 @@ std::string token_at(const RunRecording& recording, std::int32_t position, std::
 
 }  // namespace
 
-ExportTable timing_table(const RunRecording& recording) {
-    ExportTable table;
+RunTable timing_table(const RunRecording& recording) {
+    RunTable table;
     table.kind = "timing";
     table.columns = {"step",
                      "length",
@@ -83,8 +83,8 @@ ExportTable timing_table(const RunRecording& recording) {
     return table;
 }
 
-ExportTable memory_table(const RunRecording& recording) {
-    ExportTable table;
+RunTable memory_table(const RunRecording& recording) {
+    RunTable table;
     table.kind = "memory";
     table.columns = {"step",
                      "length",
@@ -109,8 +109,8 @@ ExportTable memory_table(const RunRecording& recording) {
     return table;
 }
 
-ExportTable attention_table(const RunRecording& recording, std::int32_t row, std::int32_t layer, std::int32_t head) {
-    ExportTable table;
+RunTable attention_table(const RunRecording& recording, std::int32_t row, std::int32_t layer, std::int32_t head) {
+    RunTable table;
     table.kind = "attention";
     table.columns = {"entry", "position", "token", "weight"};
     const ModelConfig& config = recording.facts().config;
@@ -132,8 +132,8 @@ ExportTable attention_table(const RunRecording& recording, std::int32_t row, std
     return table;
 }
 
-ExportTable next_token_table(const RunRecording& recording, std::int32_t step) {
-    ExportTable table;
+RunTable next_token_table(const RunRecording& recording, std::int32_t step) {
+    RunTable table;
     table.kind = "next-token";
     table.columns = {"rank", "token", "text", "probability", "sampled"};
     if (step < 0 || step >= recording.step_count()) return table;

@@ -17,19 +17,19 @@ struct Decimal {
 // Nothing: not measured or not captured.
 using ExportCell = std::variant<std::monostate, std::int64_t, Decimal, float, double, bool, std::string>;
 
-struct ExportTable {
+struct RunTable {
     std::string kind;                                        // "timing"
     std::vector<std::pair<std::string, std::string>> notes;  // of the selection: "layer": "2"
     std::vector<std::string> columns;
     std::vector<std::vector<ExportCell>> rows;
 };
 
-ExportTable timing_table(const RunRecording& recording);
-ExportTable memory_table(const RunRecording& recording);
-ExportTable attention_table(const RunRecording& recording, std::int32_t row, std::int32_t layer, std::int32_t head);
-ExportTable next_token_table(const RunRecording& recording, std::int32_t step);
+RunTable timing_table(const RunRecording& recording);
+RunTable memory_table(const RunRecording& recording);
+RunTable attention_table(const RunRecording& recording, std::int32_t row, std::int32_t layer, std::int32_t head);
+RunTable next_token_table(const RunRecording& recording, std::int32_t step);
 
-std::string table_csv(const ExportTable& table, const RunFacts& facts);
-std::string table_json(const ExportTable& table, const RunFacts& facts);
+std::string table_csv(const RunTable& table, const RunFacts& facts);
+std::string table_json(const RunTable& table, const RunFacts& facts);
 
 }  // namespace decodescope

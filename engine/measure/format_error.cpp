@@ -6,23 +6,15 @@
 #include <cmath>
 #include <utility>
 
-#include "engine/measure/race.h"
+#include "engine/measure/logit_difference.h"
 
 namespace decodescope {
 namespace {
 
-// log of the softmax's denominator.
-double log_sum(std::span<const float> logits) {
-    const double highest = *std::max_element(logits.begin(), logits.end());
-    double sum = 0;
-    for (const float x : logits) sum += std::exp(static_cast<double>(x) - highest);
-    return highest + std::log(sum);
-}
-
 // Two sessions that are fed the same tokens.
-class Comparison {
+class FormatRuns {
 public:
-    Comparison(std::unique_ptr<DecodeSession> exact, std::unique_ptr<DecodeSession> coarse)
+    FormatRuns(std::unique_ptr<DecodeSession> exact, std::unique_ptr<DecodeSession> coarse)
         : exact_(std::move(exact)), coarse_(std::move(coarse)) {
         error_.layers.resize(static_cast<std::size_t>(exact_->model().model->config.layers));
     }
@@ -142,16 +134,6 @@ Status check_request(const FormatErrorRequest& request) {
 
 }  // namespace
 
-double kl_divergence(std::span<const float> exact, std::span<const float> other) {
-    const double exact_sum = log_sum(exact), other_sum = log_sum(other);
-    double sum = 0;
-    for (std::size_t i = 0; i < exact.size(); ++i) {
-        const double log_p = static_cast<double>(exact[i]) - exact_sum;
-        sum += std::exp(log_p) * (log_p - (static_cast<double>(other[i]) - other_sum));
-    }
-    return std::isnan(sum) ? sum : std::max(sum, 0.0);
-}
-
 Result<FormatError> measure_format_error(LoadedModelPtr model, const FormatErrorRequest& request,
                                          const ProgressFn& progress, std::stop_token stop) {
     DS_RETURN_IF_ERROR(check_request(request));
@@ -165,7 +147,7 @@ Result<FormatError> measure_format_error(LoadedModelPtr model, const FormatError
     config.kv = request.format;
     auto coarse = DecodeSession::create(model, config);
     if (!coarse.ok()) return coarse.error();
-    Comparison comparison(std::move(*exact), std::move(*coarse));
+    FormatRuns comparison(std::move(*exact), std::move(*coarse));
     DS_RETURN_IF_ERROR(comparison.feed(request.tokens, progress, total, stop));
     for (std::int64_t i = 0; i < request.more_tokens && comparison.room() > 0; ++i) {
         const std::int32_t next = comparison.next();

@@ -48,7 +48,4 @@ struct FormatErrorRequest {
 Result<FormatError> measure_format_error(LoadedModelPtr model, const FormatErrorRequest& request,
                                          const ProgressFn& progress, std::stop_token stop);
 
-// KL(p || q) in nats of the softmax of two rows of logits, 0 when they are equal bit for bit; NaN where one is.
-double kl_divergence(std::span<const float> exact, std::span<const float> other);
-
 }  // namespace decodescope

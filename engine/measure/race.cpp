@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "engine/measure/logit_difference.h"
 #include "engine/support/numbers.h"
 
 namespace decodescope {
@@ -70,20 +71,6 @@ std::optional<double> parse_seconds(std::string_view text) {
 }
 
 }  // namespace
-
-double max_abs_difference(std::span<const float> a, std::span<const float> b) {
-    double largest = 0;
-    for (std::size_t i = 0; i < std::min(a.size(), b.size()); ++i) {
-        const double difference = std::abs(static_cast<double>(a[i]) - static_cast<double>(b[i]));
-        if (std::isnan(difference)) return difference;
-        largest = std::max(largest, difference);
-    }
-    return largest;
-}
-
-std::int32_t greedy_token(std::span<const float> logits) {
-    return static_cast<std::int32_t>(std::max_element(logits.begin(), logits.end()) - logits.begin());
-}
 
 Result<std::unique_ptr<RecomputeLane>> RecomputeLane::create(LoadedModelPtr model) {
     SessionConfig config;

@@ -24,9 +24,6 @@ public:
 // A lane over a session of the recompute strategy; what create() makes.
 std::unique_ptr<RecomputeLane> make_recompute_lane(std::unique_ptr<DecodeSession> session);
 
-double max_abs_difference(std::span<const float> a, std::span<const float> b);  // NaN when one of them has a NaN
-std::int32_t greedy_token(std::span<const float> logits);                       // ties to the lowest id
-
 // `--recompute every|at=256,512|budget=30s`: at which lengths the recompute lane runs.
 struct RaceSchedule {
     enum class Mode { Every, At, Budget } mode = Mode::Every;

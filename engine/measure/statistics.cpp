@@ -15,6 +15,16 @@ Spread spread_of(std::vector<double> values) {
     return {median, values.front(), values.back()};
 }
 
+Spread middle_half_of(std::vector<double> values) {
+    Spread spread = spread_of(values);
+    const auto half = static_cast<std::ptrdiff_t>(values.size() / 2);
+    if (half == 0) return spread;
+    std::sort(values.begin(), values.end());
+    spread.lowest = spread_of({values.begin(), values.begin() + half}).median;
+    spread.highest = spread_of({values.end() - half, values.end()}).median;
+    return spread;
+}
+
 double rounded(double value, int digits) {
     if (!std::isfinite(value)) return value;
     const double scale = std::pow(10.0, digits);

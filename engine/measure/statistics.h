@@ -16,6 +16,9 @@ struct Spread {
 // Of an even number of values the median is the mean of the middle two. All 0 for no values.
 Spread spread_of(std::vector<double> values);
 
+// Median with the lower and the upper quartile: the medians of both halves, the middle value left out of an odd number.
+Spread middle_half_of(std::vector<double> values);
+
 // To `digits` after the decimal point, halves away from zero.
 double rounded(double value, int digits);
 

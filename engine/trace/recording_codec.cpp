@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "engine/trace/placement_codec.h"
+
 namespace decodescope {
 
 namespace {
@@ -203,7 +205,8 @@ RunFacts decode_facts(ByteReader& in) {
     return facts;
 }
 
-constexpr std::uint8_t kStepCaptured = 1, kStepPaged = 2, kStepApart = 4, kStepOffloaded = 8;
+constexpr std::uint8_t kStepCaptured = 1, kStepPaged = 2, kStepApart = 4, kStepOffloaded = 8, kStepPlaced = 16;
+constexpr std::uint8_t kKnownStepFlags = kStepCaptured | kStepPaged | kStepApart | kStepOffloaded | kStepPlaced;
 
 // Layers that drop tokens apart, and scores that decide.
 bool evicts_apart(const StepFacts& step) {
@@ -222,7 +225,8 @@ void encode_step(ByteWriter& out, const StepFacts& step) {
     const bool paged = step.kv.page_tokens > 0;
     const bool apart = evicts_apart(step), offloaded = step.kv.offload != OffloadPlace::None;
     out.u8(static_cast<std::uint8_t>((step.captured ? kStepCaptured : 0) | (paged ? kStepPaged : 0) |
-                                     (apart ? kStepApart : 0) | (offloaded ? kStepOffloaded : 0)));
+                                     (apart ? kStepApart : 0) | (offloaded ? kStepOffloaded : 0) |
+                                     (step.placement.known ? kStepPlaced : 0)));
     out.boolean(step.warm_up);
     encode_kv(out, step.kv);
     if (paged) encode_pages(out, step.kv);
@@ -245,6 +249,7 @@ void encode_step(ByteWriter& out, const StepFacts& step) {
         out.i32(entry.layer);
         out.f32(entry.score);
     }
+    if (step.placement.known) encode_placement(out, step.placement);
 }
 
 StepFacts decode_step(ByteReader& in, const RunFacts& facts, std::int64_t rows, std::int64_t steps) {
@@ -257,7 +262,7 @@ StepFacts decode_step(ByteReader& in, const RunFacts& facts, std::int64_t rows, 
     step.stop_reason = in.text("stop reason");
     step.micros = in.f64("micros");
     const std::uint8_t flags = in.u8("captured");
-    if (flags > (kStepCaptured | kStepPaged | kStepApart | kStepOffloaded)) in.fail("captured", "is not a value that this version knows");
+    if ((flags & ~kKnownStepFlags) != 0) in.fail("captured", "is not a value that this version knows");
     step.captured = (flags & kStepCaptured) != 0;
     step.warm_up = in.boolean("warm-up");
     step.kv = decode_kv(in);
@@ -282,6 +287,7 @@ StepFacts decode_step(ByteReader& in, const RunFacts& facts, std::int64_t rows, 
         entry.layer = in.i32("layer of an evicted position", kNone, static_cast<std::int32_t>(facts.config.layers) - 1);
         entry.score = in.f32("score of an evicted position");
     }
+    if ((flags & kStepPlaced) != 0) step.placement = decode_placement(in);
     return step;
 }
 

@@ -42,10 +42,18 @@ struct NamedToken {
     std::string_view display;
 };
 
+std::int64_t heap_bytes(const Placement& placement) {
+    std::size_t bytes =
+        placement.rows.capacity() * sizeof(RowRun) + placement.pages.capacity() * sizeof(PageRun);
+    for (const PageRun& run : placement.pages) bytes += run.owners.capacity() * sizeof(std::int32_t);
+    return static_cast<std::int64_t>(bytes);
+}
+
 std::int64_t heap_bytes(const StepFacts& facts) {
     return static_cast<std::int64_t>(sizeof(StepFacts) + facts.ops.capacity() * sizeof(OpRecord) +
                                      (facts.top.capacity() + facts.candidates.capacity()) * sizeof(TokenProbability) +
-                                     facts.evicted.capacity() * sizeof(EvictedEntry));
+                                     facts.evicted.capacity() * sizeof(EvictedEntry)) +
+           heap_bytes(facts.placement);
 }
 
 std::int64_t heap_bytes(const RunFacts& facts) {

@@ -9,6 +9,7 @@
 
 #include "engine/cache/offload.h"
 #include "engine/text/sampler.h"
+#include "engine/trace/placement.h"
 #include "kernels/api/backend.h"
 
 namespace decodescope {
@@ -84,6 +85,7 @@ struct StepFacts {
     std::vector<TokenProbability> top;  // 10, before temperature
     std::vector<TokenProbability> candidates;  // what was drawn from, after the filters; at most 10
     std::vector<EvictedEntry> evicted;
+    Placement placement;              // what changed since the step before; of the first layer where layers differ
 };
 
 // One comparison of the recompute lane with the cached lane on the same tokens.

@@ -69,7 +69,7 @@ private:
 // Rows that products take together. A run is either one sequence of many rows or sequences of a few rows each that
 // follow one another. Which kernel computes a row depends on the rows of its own sequence and on nothing else in the
 // step, so that a result is the same bits alone and beside others.
-struct RowRun {
+struct LinearRun {
     std::int64_t first = 0, count = 0;
     bool few = true;
 };
@@ -83,13 +83,13 @@ struct StepContext {
     bool own_products = false;  // products of many rows by our kernel instead of sgemm
     float* logits = nullptr;  // the caller's memory
     StopCheck& stop;
-    std::vector<RowRun> all_runs, selected_runs;  // of the step's rows, of those whose logits are wanted
+    std::vector<LinearRun> all_runs, selected_runs;  // of the step's rows, of those whose logits are wanted
 
     const OpDesc& op(int index) const { return step.program_.ops[static_cast<std::size_t>(index)]; }
     std::int64_t rows(bool selected) const {
         return static_cast<std::int64_t>(selected ? inputs.logits_rows.size() : inputs.tokens.size());
     }
-    const std::vector<RowRun>& runs(bool selected) const { return selected ? selected_runs : all_runs; }
+    const std::vector<LinearRun>& runs(bool selected) const { return selected ? selected_runs : all_runs; }
     std::int64_t width(int value) const { return step.program_.values[static_cast<std::size_t>(value)].width; }
     float* value(int value) const {
         if (value == step.program_.logits_value) return logits;

@@ -63,21 +63,21 @@ public:
         : context_(context),
           stage_(stage),
           products_(products_per_chunk(context, stage)) {
-        for (const RowRun& run : context.runs(stage.selected)) has_few_ = has_few_ || run.few;
+        for (const LinearRun& run : context.runs(stage.selected)) has_few_ = has_few_ || run.few;
         for (std::size_t p = 0; p < stage.ops.size(); p += products_)
             blocks_ += divide_up(context.op(stage.ops[p]).out_width, kBlockOutputs);
     }
 
     std::int64_t count() const {
         std::int64_t sum = has_few_ ? few_count() : 0;
-        for (const RowRun& run : context_.runs(stage_.selected))
+        for (const LinearRun& run : context_.runs(stage_.selected))
             if (!run.few) sum += blocks_ * tiling_of(run).row_groups;
         return sum;
     }
 
     // The long ones come first, so that none is left for the end.
     Chunk at(std::int64_t index) const {
-        for (const RowRun& run : context_.runs(stage_.selected)) {
+        for (const LinearRun& run : context_.runs(stage_.selected)) {
             if (run.few) continue;
             const Tiling tiling = tiling_of(run);
             if (index >= blocks_ * tiling.row_groups) {
@@ -98,7 +98,7 @@ public:
 
 private:
     const OpDesc& op(std::size_t product) const { return context_.op(stage_.ops[product]); }
-    Tiling tiling_of(const RowRun& run) const { return many_row_tiling(context_, run.count, blocks_); }
+    Tiling tiling_of(const LinearRun& run) const { return many_row_tiling(context_, run.count, blocks_); }
 
     // The index-th block of outputs, counted through all products.
     Chunk block_at(std::int64_t index) const {
@@ -146,7 +146,7 @@ void run_epilogue(const StepContext& context, const OpDesc& op, std::int64_t row
 
 // All rows of a few-row chunk, kFewRows at a time; the chunk's weights come from memory once and stay near.
 void run_few_rows(const StepContext& context, const PlannedStage& stage, const Chunk& chunk, std::size_t products) {
-    for (const RowRun& run : context.runs(stage.selected)) {
+    for (const LinearRun& run : context.runs(stage.selected)) {
         if (!run.few) continue;
         for (std::int64_t row = run.first; row < run.first + run.count; row += kFewRows) {
             const std::int64_t rows = std::min<std::int64_t>(kFewRows, run.first + run.count - row);
@@ -230,8 +230,8 @@ std::int64_t selected_rows(const StepInputs& inputs, const SequenceRows& sequenc
 
 }  // namespace
 
-std::vector<RowRun> row_runs(const StepInputs& inputs, bool selected) {
-    std::vector<RowRun> runs;
+std::vector<LinearRun> row_runs(const StepInputs& inputs, bool selected) {
+    std::vector<LinearRun> runs;
     const auto add = [&runs](std::int64_t count) {
         if (count == 0) return;
         const bool few = count <= kFewRows;

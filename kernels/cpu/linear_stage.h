@@ -16,7 +16,7 @@ namespace decodescope {
 constexpr int kFewRows = 8;
 
 // The step's rows, or those whose logits are wanted, by what computes them.
-std::vector<RowRun> row_runs(const StepInputs& inputs, bool selected);
+std::vector<LinearRun> row_runs(const StepInputs& inputs, bool selected);
 
 std::int64_t linear_chunks(const StepContext& context, const PlannedStage& stage);
 void run_linear_chunk(const StepContext& context, const PlannedStage& stage, std::int64_t chunk, int thread);

@@ -71,6 +71,18 @@ TEST(Arguments, BenchRepeatsTheCache) {
     EXPECT_EQ(outcome->arguments.lengths, (std::vector<std::int64_t>{64, 96}));
 }
 
+TEST(Arguments, CompareTakesConfigurations) {
+    const auto outcome = parse({"compare", "-p", "x", "--weights", "f16", "--config",
+                                "cache=paged:page=16;kv=k=bf16,v=f16;weights=f32;backend=cpu", "--config",
+                                "backend=reference", "--json", "-o", "d"});
+    ASSERT_TRUE(outcome.ok()) << outcome.error().text();
+    const auto& configs = outcome->arguments.configs;
+    ASSERT_EQ(configs.size(), 2u);
+    EXPECT_EQ(to_string(configs[0]), "cache=paged;kv=k=bf16,v=f16;weights=f32;backend=cpu");
+    EXPECT_EQ(to_string(configs[1]), "cache=preallocated;kv=f32;weights=f16;backend=reference");
+    EXPECT_EQ(parse({"compare", "-p", "x", "-o", "d"})->arguments.configs.size(), 3u);
+}
+
 TEST(Arguments, PromptsOfAnyBytes) {
     const auto outcome = parse({"generate", "-p", "", "-n", "1"});
     ASSERT_TRUE(outcome.ok());
@@ -137,6 +149,10 @@ TEST(Arguments, EveryRefusalNamesTheValue) {
         {{"generate", "-m", "synthetic:gpt2-small,context=70000", "-p", "x"}, "70000"},
         {{"generate", "-m", "synthetic:gpt2-small,context=0x100", "-p", "x"}, "0x100"},
         {{"info", "synthetic:gpt2-small,context=70000"}, "70000"},
+        {{"compare", "-o", "d"}, "prompt"},
+        {{"compare", "-p", "x"}, "output"},
+        {{"compare", "-p", "x", "-o", "d", "--config", "cache"}, "configuration 1"},
+        {{"compare", "-p", "x", "-o", "d", "--config", "kv=f32", "--config", "kv=k=f32"}, "configuration 2"},
         {{"generate", "-p", "x", "--cache", "attic"}, "attic"},
         {{"generate", "-p", "x", "--cache", "preallocated:capacity=many"}, "many"},
         {{"generate", "-p", "x", "--cache", "preallocated:size=4"}, "size"},

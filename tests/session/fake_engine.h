@@ -258,6 +258,39 @@ public:
         }
         return result;
     }
+    // Invented passes, one step of each configuration at a time; the second one writes another token at its third.
+    Result<CompareResult> compare(const LoadedModelPtr&, int, const CompareRequest& request,
+                                  const std::function<void(const CompareProgress&)>& progress,
+                                  std::stop_token stop) override {
+        CompareResult result;
+        result.prompt = request.prompt;
+        const auto names = config_names(request.configs);
+        for (std::size_t i = 0; i < names.size(); ++i) {
+            CompareLane& lane = result.lanes.emplace_back();
+            lane.config = request.configs[i];
+            lane.name = names[i];
+            lane.kv_type = lane.weights = "f32";
+            lane.backend = lane.config.backend;
+            lane.first_different = i == 1 ? 2 : -1;
+        }
+        for (std::int64_t step = 0; step < request.new_tokens; ++step) {
+            progress({step, request.new_tokens, "invented"});
+            result.cancelled = !controls_->sweep.pass(stop);
+            if (result.cancelled) break;
+            for (CompareLane& lane : result.lanes) {
+                ComparePass& pass = lane.passes.emplace_back();
+                pass.length = std::ssize(request.prompt) + step;
+                pass.micros = lane.config.cache.id == "growing" ? 200 : 100;
+                lane.tokens.push_back(2);
+                lane.pieces.push_back("a");
+                lane.text += 'a';
+                if (step == 0) continue;
+                lane.decode_steps = static_cast<int>(step);
+                lane.decode_micros = {pass.micros, pass.micros, pass.micros};
+            }
+        }
+        return result;
+    }
     Status save(const RunRecording& recording, const std::string& path, const ProgressFn& progress,
                 std::stop_token stop) override {
         progress(0, 1);

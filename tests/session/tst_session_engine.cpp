@@ -103,6 +103,7 @@ private Q_SLOTS:
     void strategies_and_formats_write_the_same_tokens();
     void both_lanes_agree();
     void continue_from_here_keeps_what_was_recorded();
+    void forks_share_the_pages_of_the_text_so_far();
     void sampled_runs_repeat_across_switches();
     void device_weights_and_model_are_switched();
     void cells_are_inspected();
@@ -184,6 +185,45 @@ void SessionEngine::continue_from_here_keeps_what_was_recorded() {
         QCOMPARE(f.text(), text);
         QVERIFY2(f.messages.isEmpty(), qPrintable(f.messages.join(QLatin1Char('\n'))));
     }
+}
+
+// PG-03 in the window: a branch owns the pages of the common text together with the run that it left, and the page that
+// it writes into first is copied.
+void SessionEngine::forks_share_the_pages_of_the_text_so_far() {
+    EngineFixture f;
+    QVERIFY(f.apply(tiny_settings("preallocated")));
+    QVERIFY(f.run(3));
+    QVERIFY(!f->can(SessionAction::ForkHere));
+    f->fork_here();
+    QCOMPARE(f.messages.size(), 1);
+    f.messages.clear();
+    SessionSettings settings = tiny_settings("paged:page=4");
+    QVERIFY(f.apply(settings));
+    f->reset();
+    QVERIFY(f.wait(SessionState::Ready));
+    QVERIFY(!f->can(SessionAction::ForkHere));  // the prefill
+    QVERIFY(f.run(14));
+    const auto tokens = f.tokens();
+    f->view_step(6);
+    const int rows = f->recording()->step(6)->first_row;  // the row of the step itself is computed again
+    f->fork_here();
+    QVERIFY(f.wait(SessionState::Ready));
+    QCOMPARE(f->step_count(), 7);
+    const auto step = f->recording()->step(6);
+    QCOMPARE(step->placement.sequence, 1);
+    QVERIFY(step->placement.whole);
+    QCOMPARE(step->kv.pages_copied, std::int64_t{rows % 4 == 0 ? 0 : 1});
+    QCOMPARE(step->kv.pages_shared, std::int64_t{rows / 4});
+    const std::vector<std::int32_t> both{0, 1};
+    QVERIFY(step->placement.pages.front().owners == both);
+    QVERIFY(f.run(8));
+    QCOMPARE(f.tokens(), tokens);  // greedy: the branch writes what the run wrote
+    QCOMPARE(f->recording()->step(8)->kv.pages_shared, std::int64_t{rows / 4});
+    f->view_step(3);
+    f->continue_from_here();  // the other branch keeps its pages
+    QVERIFY(f.wait(SessionState::Ready));
+    QVERIFY(f->recording()->step(3)->kv.pages_shared > 0);
+    QVERIFY2(f.messages.isEmpty(), qPrintable(f.messages.join(QLatin1Char('\n'))));
 }
 
 void SessionEngine::sampled_runs_repeat_across_switches() {

@@ -150,6 +150,74 @@ std::int64_t kv_row_bytes(const FakeRunOptions& options) {
     return std::int64_t{2} * options.layers * options.kv_heads * options.head_dim * 4;
 }
 
+// Page of the pool that holds the i-th page of the sequence: shared ones first, then every second one.
+std::int32_t fake_page(const FakeRunOptions& options, std::int32_t i) {
+    return i < options.shared_pages ? i : 2 * i - options.shared_pages;
+}
+
+std::int32_t fake_pages(const FakeRunOptions& options, std::int32_t length) {
+    return (std::max(options.prompt_tokens + options.steps, length) + options.page - 1) / options.page;
+}
+
+void place_fake_pages(const FakeRunOptions& options, std::int32_t length, Placement& placement) {
+    const std::int32_t used = (length + options.page - 1) / options.page;
+    const std::int32_t total = fake_page(options, fake_pages(options, length)) + 4;
+    placement.page_tokens = options.page;
+    placement.slots = std::int64_t{total} * options.page;
+    const std::int32_t within = length % options.page;
+    placement.next_slot = within == 0 ? fake_page(options, used) * options.page
+                                      : fake_page(options, used - 1) * options.page + within;
+    for (std::int32_t page = 0; page < total; ++page) {
+        PageRun run{page, 1, false, false, false, {}};
+        const std::int32_t own = page < options.shared_pages ? page : (page + options.shared_pages) / 2;
+        if (fake_page(options, own) == page && own < used) {
+            run = {page, 1, (own + 1) * options.page <= length, true, own == used - 1 && own > 2, {0}};
+            if (own < options.shared_pages) run.owners.push_back(1);
+        } else if (page > options.shared_pages && page < options.shared_pages + 5 && fake_page(options, own) != page) {
+            run = {page, 1, true, true, false, {1}};
+        } else if (page >= total - 3) {
+            run.used = true;
+            run.findable = page == total - 2;
+        }
+        placement.pages.push_back(run);
+    }
+    for (std::int32_t i = 0; i < used; ++i)
+        placement.rows.push_back({i * options.page, fake_page(options, i) * options.page,
+                                  std::min(options.page, length - i * options.page)});
+}
+
+Placement fake_placement(const FakeRunOptions& options, std::int32_t length) {
+    Placement placement;
+    if (!options.placed || length == 0) return placement;
+    placement.known = placement.whole = true;
+    if (options.cache == "paged") {
+        place_fake_pages(options, length, placement);
+    } else if (options.window > 0) {
+        placement.slots = options.window;
+        placement.next_slot = length % options.window;
+        for (std::int32_t at = std::max(0, length - options.window); at < length;) {
+            const std::int32_t slot = at % options.window, count = std::min(options.window - slot, length - at);
+            placement.rows.push_back({at, slot, count});
+            at += count;
+        }
+    } else {
+        placement.slots = options.cache == "growing" ? length : std::max(options.prompt_tokens + options.steps, length);
+        placement.next_slot = length;
+        placement.rows.push_back({0, 0, length});
+    }
+    return placement;
+}
+
+void fake_page_facts(const FakeRunOptions& options, std::int32_t length, std::int64_t row, KvFacts& kv) {
+    const Placement placement = fake_placement(options, length);
+    kv.page_tokens = options.page;
+    kv.pages_used = (length + options.page - 1) / options.page;
+    kv.pages_shared = std::min<std::int64_t>(options.shared_pages, kv.pages_used);
+    for (const PageRun& run : placement.pages) kv.pages_free += run.owners.empty() ? run.count : 0;
+    kv.capacity_tokens = kv.pages_used * options.page;
+    kv.pool_bytes = placement.slots * row;
+}
+
 KvFacts fake_kv(const FakeRunOptions& options, std::int32_t before, std::int32_t length) {
     const std::int64_t row = kv_row_bytes(options);
     KvFacts kv;
@@ -167,6 +235,7 @@ KvFacts fake_kv(const FakeRunOptions& options, std::int32_t before, std::int32_t
             options.window > 0 ? options.window : std::max(options.prompt_tokens + options.steps, length);
         kv.peak_bytes = kv.capacity_tokens * row;
     }
+    if (options.cache == "paged") fake_page_facts(options, length, row, kv);
     kv.reserved_bytes = kv.capacity_tokens * row;
     return kv;
 }
@@ -217,6 +286,7 @@ void append_step_facts(RunRecording& recording, const FakeRunOptions& options, s
     if (options.window > 0)
         for (std::int32_t p = std::max(0, before - options.window); p < length - options.window; ++p)
             step.evicted.push_back({p});
+    step.placement = placement_change(fake_placement(options, before), fake_placement(options, length));
     recording.append_step(std::move(step));
     if (options.race)
         recording.append_race_point(
@@ -258,6 +328,7 @@ RunFacts fake_run_facts(const FakeRunOptions& options) {
     facts.weights_type = "f16";
     facts.cache_spec = options.cache;
     if (options.window > 0) facts.cache_spec += ":window=" + std::to_string(options.window);
+    if (options.cache == "paged") facts.cache_spec += ":page=" + std::to_string(options.page);
     facts.kv_type = "f32";
     facts.prompt_tokens = options.prompt_tokens;
     facts.weight_bytes = 4404019;

@@ -15,11 +15,15 @@ struct FakeRunOptions {
     int prompt_tokens = 20;
     int layers = 4, heads = 6, kv_heads = 2, head_dim = 8;
     std::string language = "en";         // or "zh_CN": one token per character
-    std::string cache = "preallocated";  // "growing", or "ring" with `window`: older positions are evicted
+    // "growing", "ring" with `window`: older positions are evicted, or "paged" with `page` and `shared_pages`.
+    std::string cache = "preallocated";
     int window = 0;
+    int page = 16;
+    int shared_pages = 0;  // at the front, with another sequence that has a page of its own between each two
     bool capture = true;   // attention of every row, layer and head
     bool profile = true;   // times per stage
     bool race = true;      // a race point at every step
+    bool placed = true;    // where rows lie is recorded; false: as files from before the cache map
     bool finished = true;  // the last step has stop reason "length"
     std::int64_t attention_bytes = std::int64_t{384} << 20;
 };

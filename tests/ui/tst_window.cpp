@@ -282,7 +282,10 @@ private Q_SLOTS:
             settings.setValue(QStringLiteral("geometry"), QByteArray("nonsense"));
         }
         WindowFixture f(QStringLiteral("en"), file);
-        QCOMPARE(cards_in_view(f.window()), static_cast<int>(panel_catalogue().size()));
+        const auto& panels = panel_catalogue();
+        QCOMPARE(cards_in_view(f.window()),
+                 static_cast<int>(std::count_if(panels.begin(), panels.end(),
+                                                [](const PanelDescriptor& one) { return one.open_at_first; })));
         QCOMPARE(theme().body().pixelSize(), 13);
     }
 
@@ -318,11 +321,12 @@ private Q_SLOTS:
         WindowFixture f;
         QVERIFY(f.start());
         f.window()->activateWindow();
+        QVERIFY(QTest::qWaitForWindowActive(f.window()));
         for (QComboBox* box : f.window()->transport()->findChildren<QComboBox*>())
             QVERIFY((box->focusPolicy() & Qt::ClickFocus) == 0);
         QPushButton* step = button(f.window(), QStringLiteral("Step"));
         step->setFocus(Qt::TabFocusReason);
-        if (!step->hasFocus()) QSKIP("the window system gives no focus");
+        QVERIFY(step->hasFocus());
         QTest::keyClick(step, Qt::Key_Space);
         QVERIFY(f.wait([&] { return f.session()->step_count() == 2 && f.session()->state() == SessionState::Ready; }));
         QTest::qWait(20);

@@ -1,8 +1,10 @@
 #include "ui/main_window/dock_area.h"
 
+#include <QChildEvent>
 #include <QGuiApplication>
 #include <QResizeEvent>
 #include <QScreen>
+#include <QTabBar>
 #include <algorithm>
 #include <array>
 
@@ -48,11 +50,30 @@ void DockArea::reset_layout() {
     std::stable_sort(entries_.begin(), entries_.end(),
                      [](const Entry& a, const Entry& b) { return a.descriptor.order < b.descriptor.order; });
     for (Entry& entry : entries_) {
-        addDockWidget(entry.descriptor.area, entry.card, Qt::Vertical);
-        entry.card->show();
+        if (entry.descriptor.open_at_first) {
+            addDockWidget(entry.descriptor.area, entry.card, Qt::Vertical);
+            entry.card->show();
+            continue;
+        }
+        addDockWidget(entry.descriptor.area, entry.card);
+        entry.card->hide();
     }
+    put_closed_in_tabs();
     sizes_pending_ = true;
     if (isVisible()) arrange_sizes();
+}
+
+// A card that is closed at first shares the place of the largest card of its area, so that opening it moves nothing.
+void DockArea::put_closed_in_tabs() {
+    for (const Entry& entry : entries_) {
+        if (entry.descriptor.open_at_first) continue;
+        const Entry* host = nullptr;
+        for (const Entry& other : entries_)
+            if (other.descriptor.open_at_first && other.descriptor.area == entry.descriptor.area &&
+                (host == nullptr || other.descriptor.stretch > host->descriptor.stretch))
+                host = &other;
+        if (host != nullptr) tabifyDockWidget(host->card, entry.card);
+    }
 }
 
 void DockArea::arrange_sizes() {
@@ -77,6 +98,13 @@ void DockArea::arrange_sizes() {
         resizeDocks(cards, heights, Qt::Vertical);
     }
     resizeDocks(columns, widths, Qt::Horizontal);
+}
+
+// Qt makes the bar of tabs when it needs one.
+void DockArea::childEvent(QChildEvent* event) {
+    QMainWindow::childEvent(event);
+    if (auto* bar = event->polished() ? qobject_cast<QTabBar*>(event->child()) : nullptr; bar != nullptr)
+        bar->setAccessibleName(tr("Panels that share a place"));
 }
 
 // The docks keep their shares of the window when it changes its size.

@@ -26,6 +26,7 @@ public:
 
 protected:
     void resizeEvent(QResizeEvent* event) override;
+    void childEvent(QChildEvent* event) override;
     void showEvent(QShowEvent* event) override;
 
 private:
@@ -34,6 +35,7 @@ private:
         DockCard* card;
     };
     void repair();
+    void put_closed_in_tabs();
 
     std::vector<Entry> entries_;
     bool sizes_pending_ = true;

@@ -172,7 +172,7 @@ Result<QByteArray> picture_bytes(const ExportItem& item, const QString& facts_li
 Status write_export(const ExportItem& item, const RunFacts& facts, const QString& path, const ExportSize& size) {
     const QString suffix = QFileInfo(path).suffix().toLower();
     if (is_picture(suffix)) {
-        auto bytes = picture_bytes(item, run_facts_line(facts), suffix, size);
+        auto bytes = picture_bytes(item, run_facts_line(item.facts ? *item.facts : facts), suffix, size);
         if (!bytes) return bytes.error();
         return save_bytes(path, *bytes);
     }

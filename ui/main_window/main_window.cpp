@@ -149,6 +149,7 @@ void MainWindow::set_panel_shown(const QString& id, bool shown) {
     const PanelHost::Entry* entry = host_->find(id);
     if (entry == nullptr) return;
     entry->frame()->setVisible(shown);
+    if (shown && entry->card != nullptr) entry->card->raise();
     if (entry->strip == nullptr) return;
     preferences_.strips_hidden.removeAll(id);
     if (!shown) preferences_.strips_hidden << id;

@@ -15,6 +15,8 @@ namespace {
 
 constexpr int kPeriodMillis = 33;
 constexpr int kLongestPeriodMillis = 1500;  // of a panel, however dear
+// While tokens stream in, all panels together take this share of the thread; what was not used is kept for one drawing.
+constexpr double kStreamShare = 0.05, kMostCreditMillis = 40;
 
 }  // namespace
 
@@ -56,6 +58,7 @@ PanelHost::PanelHost(SessionController* session, Selection* selection, DockArea*
     connect(session, &SessionController::state_changed, this, [this] { mark(StateChanged); });
     connect(session, &SessionController::settings_changed, this, [this] { mark(SettingsChanged); });
     connect(session, &SessionController::sweep_changed, this, [this] { mark(SweepChanged); });
+    connect(session, &SessionController::comparison_changed, this, [this] { mark(ComparisonChanged); });
     connect(selection, &Selection::changed, this, [this] { mark(SelectionMoved); });
     since_present_.start();
     clock_.start();
@@ -89,14 +92,27 @@ void PanelHost::mark(unsigned changes) {
 void PanelHost::schedule(bool stream) {
     double wait = kPeriodMillis - static_cast<double>(since_present_.elapsed());
     if (stream) {
-        const double now = clock_millis();
+        earn();
         wait = kLongestPeriodMillis;
         for (const Entry& entry : entries_)
-            if (is_due(entry)) wait = std::min(wait, entry.next_millis - now);
+            if (is_due(entry)) wait = std::min(wait, turn_of(entry) - credited_millis_);
     }
     const int millis = static_cast<int>(std::ceil(std::clamp<double>(wait, 0, kLongestPeriodMillis)));
     if (timer_.isActive() && timer_.remainingTime() <= millis) return;
     timer_.start(millis);
+}
+
+void PanelHost::earn() {
+    const double now = clock_millis();
+    credit_millis_ = std::min(kMostCreditMillis, credit_millis_ + kStreamShare * (now - credited_millis_));
+    credited_millis_ = now;
+}
+
+// While tokens stream in: when the panel has paid for its last drawing, or when all of them together have and something
+// is left, as at a slow pace; never sooner than a thirtieth of a second after its last one.
+double PanelHost::turn_of(const Entry& entry) const {
+    const double all_paid = credited_millis_ + std::max(0.0, -credit_millis_) / kStreamShare;
+    return std::max(entry.drawn_millis + kPeriodMillis, std::min(entry.paid_millis, all_paid));
 }
 
 void PanelHost::present_now() {
@@ -130,20 +146,27 @@ void PanelHost::present_dirty() {
 // panel cost is known then; the dearer it was, the longer its next turn is away.
 void PanelHost::present_due() {
     if (!streaming_) return present_dirty();
-    const double now = clock_millis();
+    earn();
     if (painted_ != nullptr) {
         const double spent = thread_millis() - painted_from_;
-        painted_->next_millis =
-            now + std::clamp<double>(spent / painted_->descriptor.stream_share, kPeriodMillis, kLongestPeriodMillis);
+        credit_millis_ -= spent;
+        painted_->paid_millis =
+            credited_millis_ + std::min<double>(spent / painted_->descriptor.stream_share, kLongestPeriodMillis);
         painted_ = nullptr;
     }
     Entry* first = nullptr;
     for (Entry& entry : entries_)
-        if (is_due(entry) && (first == nullptr || entry.next_millis < first->next_millis)) first = &entry;
-    if (first == nullptr) return;
-    if (first->next_millis > now) return schedule(true);
+        if (is_due(entry) && turn_of(entry) <= credited_millis_ &&
+            (first == nullptr || entry.paid_millis < first->paid_millis))
+            first = &entry;
+    if (first == nullptr) {
+        if (std::any_of(entries_.begin(), entries_.end(), [this](const Entry& entry) { return is_due(entry); }))
+            schedule(true);
+        return;
+    }
     painted_ = first;
     painted_from_ = thread_millis();
+    first->drawn_millis = credited_millis_;
     present(*first, context());
     timer_.start(0);
 }

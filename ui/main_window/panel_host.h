@@ -20,7 +20,8 @@ public:
         DockCard* card = nullptr;  // null: the strip above the docks
         QWidget* strip = nullptr;  // null: a dock
         unsigned changes = EverythingChanged;
-        double next_millis = 0;    // of clock_millis(): its turn while tokens stream in
+        // Of clock_millis(), while tokens stream in: when it was drawn, and when it has paid for that.
+        double drawn_millis = 0, paid_millis = 0;
         QWidget* frame() const { return card != nullptr ? static_cast<QWidget*>(card) : strip; }
     };
 
@@ -48,6 +49,8 @@ protected:
 private:
     PanelContext context() const;
     double clock_millis() const;
+    double turn_of(const Entry& entry) const;
+    void earn();
     void schedule(bool stream = false);
     bool is_due(const Entry& entry) const;  // changed and in view
     void present(Entry& entry, const PanelContext& now);
@@ -63,6 +66,7 @@ private:
     bool streaming_ = false;     // all that changed since the last mark() is that tokens came
     Entry* painted_ = nullptr;   // presented in the last turn, its cost not known yet
     double painted_from_ = 0;    // processor time of this thread when that began
+    double credit_millis_ = 0, credited_millis_ = 0;  // left to spend on drawing; as of that time of clock_millis()
     bool presentation_ = false;
     qint64 presented_ = 0;
 };

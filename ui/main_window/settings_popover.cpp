@@ -18,10 +18,10 @@
 #include "engine/cache/supported_pairs.h"
 #include "kernels/api/usable_cores.h"
 #include "ui/main_window/settings_desk.h"
-#include "ui/main_window/strategy_form.h"
 #include "ui/viewmodels/engine_words.h"
 #include "ui/widgets/decimal_box.h"
 #include "ui/widgets/glossary.h"
+#include "ui/widgets/strategy_form.h"
 #include "ui/widgets/theme.h"
 
 namespace decodescope {

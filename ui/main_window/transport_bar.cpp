@@ -10,7 +10,7 @@
 
 #include "engine/cache/supported_pairs.h"
 #include "ui/main_window/preferences.h"
-#include "ui/main_window/quiet_box.h"
+#include "ui/widgets/quiet_box.h"
 #include "ui/main_window/settings_desk.h"
 #include "ui/main_window/speed_slider.h"
 #include "ui/main_window/toggle_switch.h"

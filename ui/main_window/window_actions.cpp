@@ -70,6 +70,9 @@ void WindowActions::build_run(QMenu* menu) {
     continue_ = add(menu, tr("&Continue from here"), QStringLiteral("Ctrl+Return"),
                     [session] { session->continue_from_here(); });
     continue_->setToolTip(tr("Drops what comes after the viewed step and goes on from there"));
+    fork_ = add(menu, tr("&Fork here"), QStringLiteral("Ctrl+Shift+Return"), [session] { session->fork_here(); });
+    fork_->setToolTip(
+        tr("Goes on from the viewed step in a branch; the run so far keeps its pages, shared where the text is equal"));
     cancel_ = add(menu, tr("C&ancel what runs"), QStringLiteral("Ctrl+."), [session] { session->cancel(); });
     menu->addSeparator();
     add(menu, tr("Se&ttings of the run…"), QStringLiteral("Ctrl+,"), [this] { window_->open_settings(); });
@@ -204,6 +207,7 @@ void WindowActions::show_state() {
     export_->setEnabled(session->recording() != nullptr);
     reset_->setEnabled(session->can(SessionAction::Reset));
     continue_->setEnabled(session->can(SessionAction::ContinueFromHere));
+    fork_->setEnabled(session->can(SessionAction::ForkHere));
     cancel_->setEnabled(session->can(SessionAction::CancelWork));
     present_->setChecked(window_->presentation()->active());
 }

@@ -34,7 +34,7 @@ private:
     QMenu* menu_;
     QList<QAction*> all_;
     QAction *save_ = nullptr, *open_model_ = nullptr, *open_recording_ = nullptr, *export_ = nullptr;
-    QAction *reset_ = nullptr, *continue_ = nullptr, *cancel_ = nullptr, *present_ = nullptr;
+    QAction *reset_ = nullptr, *continue_ = nullptr, *fork_ = nullptr, *cancel_ = nullptr, *present_ = nullptr;
 };
 
 }  // namespace decodescope

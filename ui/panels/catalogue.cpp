@@ -1,6 +1,7 @@
 // Every panel of the window: one line each.
 #include "ui/panels/attention/attention_panel.h"
 #include "ui/panels/cache/cache_panel.h"
+#include "ui/panels/compare/compare_panel.h"
 #include "ui/panels/happened/happened_panel.h"
 #include "ui/panels/memory/memory_panel.h"
 #include "ui/panels/panel.h"
@@ -29,6 +30,9 @@ const std::vector<PanelDescriptor>& panel_catalogue() {
         {"happened", QT_TRANSLATE_NOOP("panels", "What just happened"),
          QT_TRANSLATE_NOOP("panels", "The viewed step in words and numbers, stage by stage."), Qt::RightDockWidgetArea,
          2, 32, false, 0.004, &create_happened_panel},
+        {"compare", QT_TRANSLATE_NOOP("panels", "Compare"),
+         QT_TRANSLATE_NOOP("panels", "Up to four configurations on the same prompt: time, memory, logits and text."),
+         Qt::LeftDockWidgetArea, 2, 56, false, 0.003, &create_compare_panel, false},
     };
     return panels;
 }

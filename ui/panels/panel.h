@@ -3,6 +3,7 @@
 
 #include <QWidget>
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,7 @@ namespace decodescope {
 enum PanelChange : unsigned {
     NewRecording = 1u << 0, NewSteps = 1u << 1, ViewMoved = 1u << 2, SelectionMoved = 1u << 3,
     ThemeChanged = 1u << 4, StateChanged = 1u << 5, SettingsChanged = 1u << 6, SweepChanged = 1u << 7,
+    ComparisonChanged = 1u << 8,
     EverythingChanged = ~0u,
 };
 
@@ -33,6 +35,7 @@ struct ExportItem {
     std::function<void(QPainter&, const QRectF& area)> paint;      // may be empty: data only
     std::function<std::string()> csv, json;                        // may be empty: picture only
     QSizeF preferred_mm{160, 100};
+    std::shared_ptr<const RunFacts> facts = nullptr;  // what it was measured with; null: the run that is shown
 };
 
 class Panel : public QWidget {
@@ -66,9 +69,11 @@ struct PanelDescriptor {
     int order = 0;       // top to bottom within the area
     int stretch = 1;     // share of the height
     bool in_presentation = true;  // shown in presentation by default
-    // Share of the GUI thread that it may take while tokens stream in; what it costs then decides how often it is drawn.
+    // Share of the GUI thread that it may always take while tokens stream in; what it costs then decides how often it
+    // is drawn.
     double stream_share = 0.01;
     Panel* (*create)(const PanelContext& context, QWidget* parent) = nullptr;
+    bool open_at_first = true;  // false: closed until it is asked for; then a tab in front of its neighbours
 };
 
 // One line per panel in catalogue.cpp.

@@ -34,6 +34,14 @@ Result<SweepResult> EngineDriver::sweep(LoadedModelPtr model, const SweepRequest
     return run_sweep(std::move(model), request, progress, stop);
 }
 
+Result<CompareResult> EngineDriver::compare(const LoadedModelPtr& loaded, int threads, const CompareRequest& request,
+                                            const std::function<void(const CompareProgress&)>& progress,
+                                            std::stop_token stop) {
+    BackendRequest machine;
+    machine.threads = threads;
+    return run_compare(loaded->model, registry_, machine, request, {loaded}, progress, stop);
+}
+
 Status EngineDriver::save(const RunRecording& recording, const std::string& path, const ProgressFn& progress,
                           std::stop_token stop) {
     return save_recording(recording, path, progress, stop);

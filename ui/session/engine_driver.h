@@ -8,6 +8,7 @@
 
 #include "engine/backend/backend_registry.h"
 #include "engine/decode/decode_session.h"
+#include "engine/measure/compare.h"
 #include "engine/measure/race.h"
 #include "engine/measure/sweep.h"
 #include "engine/trace/run_recording.h"
@@ -32,6 +33,11 @@ public:
     virtual Result<std::unique_ptr<RecomputeLane>> create_lane(LoadedModelPtr model);
     virtual Result<SweepResult> sweep(LoadedModelPtr model, const SweepRequest& request,
                                       const std::function<void(const SweepProgress&)>& progress, std::stop_token stop);
+    // `loaded` is used as it is by the configurations that it fits; what else they need is loaded for the comparison
+    // only.
+    virtual Result<CompareResult> compare(const LoadedModelPtr& loaded, int threads, const CompareRequest& request,
+                                          const std::function<void(const CompareProgress&)>& progress,
+                                          std::stop_token stop);
     virtual Status save(const RunRecording& recording, const std::string& path, const ProgressFn& progress,
                         std::stop_token stop);
     virtual Result<std::shared_ptr<RunRecording>> open(const std::string& path, const ProgressFn& progress,

@@ -216,11 +216,11 @@ void EngineWorker::tell_stride(int stride, double expected_micros) {
             tr("Flat out, the pass without the cache is measured every %1 tokens from here on.").arg(stride));
 }
 
-void EngineWorker::continue_from(const Ticket& ticket, std::int32_t step) {
+void EngineWorker::continue_from(const Ticket& ticket, std::int32_t step, GoOn how) {
     guarded(ticket, [&](WorkOutcome&) -> Status {
         if (run_ == nullptr || step < 0 || step >= run_->recording->step_count())
             return make_error(ErrorKind::Argument, tr("There is no step to go on from.").toStdString());
-        auto run = maker_.cut_back(*run_, step, ticket.stop);
+        auto run = maker_.cut_back(*run_, step, how, ticket.stop);
         if (!run.ok()) return run.error();
         adopt(std::move(run).value());
         return {};
@@ -239,6 +239,26 @@ void EngineWorker::sweep(const Ticket& ticket, const SweepRequest& request) {
         if (!result.ok()) return result.error();
         outcome.cancelled = result->cancelled;
         outcome.sweep = std::make_shared<const SweepResult>(std::move(result).value());
+        return {};
+    });
+}
+
+void EngineWorker::compare(const Ticket& ticket, const CompareRequest& request) {
+    guarded(ticket, [&](WorkOutcome& outcome) -> Status {
+        if (run_ == nullptr)
+            return make_error(ErrorKind::Argument, tr("There is no run yet; choose a prompt first.").toStdString());
+        CompareRequest of_run = request;
+        const std::int64_t prompt = run_->recording->facts().prompt_tokens;
+        of_run.prompt = known_tokens(*run_->recording, static_cast<std::int32_t>(prompt)).tokens;
+        const auto report = [&](const CompareProgress& progress) {
+            link_->report({WorkKind::Compare, progress.done, progress.total, progress.what});
+        };
+        auto result = driver_->compare(run_->loaded, run_->settings.threads, of_run, report, ticket.stop);
+        if (!result.ok()) return result.error();
+        outcome.cancelled = result->cancelled;
+        // A comparison without a single pass says nothing: the older one stays.
+        if (result->lanes.empty() || result->lanes.front().passes.empty()) return {};
+        outcome.comparison = std::make_shared<const CompareResult>(std::move(result).value());
         return {};
     });
 }

@@ -32,6 +32,7 @@ struct WorkOutcome {
     QString stop_reason;
     std::optional<SessionMessage> message;
     std::shared_ptr<const SweepResult> sweep;
+    std::shared_ptr<const CompareResult> comparison;
 };
 
 class EngineWorker : public QObject {
@@ -44,8 +45,9 @@ public:
     void apply(const Ticket& ticket, const SessionSettings& wanted, bool fresh);
     void step(const Ticket& ticket);
     void play(const Ticket& ticket, bool flat_out);
-    void continue_from(const Ticket& ticket, std::int32_t step);
+    void continue_from(const Ticket& ticket, std::int32_t step, GoOn how);
     void sweep(const Ticket& ticket, const SweepRequest& request);
+    void compare(const Ticket& ticket, const CompareRequest& request);
     void save(const Ticket& ticket, RecordingPtr recording, const QString& path);
     void open(const Ticket& ticket, const QString& path);
     void answer_question();

@@ -137,7 +137,7 @@ Result<LiveRunPtr> RunMaker::feed_again(LoadedModelPtr loaded, const SessionSett
     return run;
 }
 
-Result<LiveRunPtr> RunMaker::cut_back(LiveRun& old, std::int32_t step, std::stop_token stop) {
+Result<LiveRunPtr> RunMaker::cut_back(LiveRun& old, std::int32_t step, GoOn how, std::stop_token stop) {
     const auto last = old.recording->step(step);
     const KnownTokens known = known_tokens(*old.recording, last->first_row + last->row_count);
     if (step == 0 || old.broken) return feed_again(old.loaded, old.settings, known, stop);
@@ -148,17 +148,24 @@ Result<LiveRunPtr> RunMaker::cut_back(LiveRun& old, std::int32_t step, std::stop
     facts.date = utc_date();
     run->recording = std::make_shared<RunRecording>(std::move(facts), RecordingLimits{});
     DS_RETURN_IF_ERROR(copy_steps(*old.recording, *run->recording, step, stop));
-    if (const Status kept = old.session->truncate(last->first_row); !kept.ok()) {
+    run->session = old.session;
+    run->branches = old.branches;
+    if (how == GoOn::InABranch) {
+        auto fork = old.session->fork();
+        if (!fork.ok()) return fork.error();
+        run->session = std::move(fork).value();
+        run->branches.push_back(old.session);
+    }
+    if (const Status kept = run->session->truncate(last->first_row); !kept.ok()) {
         if (kept.error().kind != ErrorKind::Unsupported) return kept.error();
         return feed_again(old.loaded, old.settings, known, stop);
     }
     run->settings = old.settings;
     run->loaded = old.loaded;
-    run->session = old.session;
     run->pacer = old.pacer;
     run->generation = std::make_unique<Generation>(run->session, generation_config(run->settings), run->recording);
     run->session->set_capture(link_.capture.load());
-    old.broken = true;  // its session is shorter than its recording from here on
+    old.broken = how == GoOn::InPlace;  // its session is shorter than its recording from here on
     run->generation->mark_generated(known.marks(0).first(last->first_row));
     DS_RETURN_IF_ERROR(run->generation->feed_again(std::span(known.tokens).subspan(last->first_row),
                                                    known.marks(last->first_row), progress(WorkKind::Refeed), stop));

@@ -21,6 +21,7 @@ struct LiveRun {
     std::shared_ptr<DecodeSession> session;
     std::shared_ptr<RunRecording> recording;
     std::unique_ptr<Generation> generation;
+    std::vector<std::shared_ptr<DecodeSession>> branches;  // that it was forked from: they keep their rows
     std::unique_ptr<RecomputeLane> lane;  // made when it is first needed
     bool lane_failed = false;
     bool broken = false;  // an unexpected error interrupted it: what is recorded stays, going on needs a reset
@@ -29,6 +30,12 @@ struct LiveRun {
     bool finished() const { return broken || (generation->finished() && generation->stop_reason() != "cancelled"); }
 };
 using LiveRunPtr = std::unique_ptr<LiveRun>;
+
+// How a run goes on from an earlier step.
+enum class GoOn {
+    InPlace,    // what came after is given up
+    InABranch,  // the session so far stays as it is, beside its fork
+};
 
 // The first tokens of a recording with their origin, as they are fed again.
 struct KnownTokens {
@@ -48,9 +55,9 @@ public:
     // The same tokens, fed again into a new session and a new recording.
     Result<LiveRunPtr> feed_again(LoadedModelPtr loaded, const SessionSettings& settings, const KnownTokens& known,
                                   std::stop_token stop);
-    // Only the steps 0 .. step of `old`. Its session is cut back and taken over where its rows can be restored, else
-    // all is fed again.
-    Result<LiveRunPtr> cut_back(LiveRun& old, std::int32_t step, std::stop_token stop);
+    // Only the steps 0 .. step of `old`. Its session, or a fork of it, is cut back and taken over where its rows can be
+    // restored, else all is fed again.
+    Result<LiveRunPtr> cut_back(LiveRun& old, std::int32_t step, GoOn how, std::stop_token stop);
 
 private:
     Result<LiveRunPtr> prepare(LoadedModelPtr loaded, const SessionSettings& settings, std::size_t prompt_tokens);

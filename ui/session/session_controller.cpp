@@ -23,6 +23,7 @@ SessionState SessionController::state() const { return d_->state(); }
 
 bool SessionController::can(SessionAction action) const {
     if (action == SessionAction::Sweep && d_->model == nullptr) return false;
+    if (action == SessionAction::ForkHere && !d_->has_pages()) return false;
     return action_allowed(d_->state(), action, d_->context());
 }
 
@@ -40,6 +41,8 @@ bool SessionController::playing() const { return d_->replay_timer.isActive() || 
 bool SessionController::saving() const { return d_->saving(); }
 bool SessionController::race_enabled() const { return d_->settings.race; }
 std::shared_ptr<const SweepResult> SessionController::sweep() const { return d_->sweep; }
+std::shared_ptr<const CompareResult> SessionController::comparison() const { return d_->comparison; }
+bool SessionController::comparing() const { return d_->any_job(Private::JobKind::Compare); }
 StepProgram SessionController::program() const { return d_->program != nullptr ? *d_->program : StepProgram{}; }
 
 // ---- another run ----
@@ -68,15 +71,13 @@ void SessionController::reset() {
 }
 
 void SessionController::continue_from_here() {
-    if (!d_->allowed(SessionAction::ContinueFromHere)) return;
-    const int step = d_->viewed;
-    const bool was_playing = d_->any_job(Private::JobKind::Play);
-    d_->stop_jobs(true);
-    d_->replay_timer.stop();
-    Private::Job job;
-    job.kind = Private::JobKind::ContinueFrom;
-    d_->post(std::move(job), [step](EngineWorker& to, const Ticket& ticket) { to.continue_from(ticket, step); });
-    if (was_playing) d_->post_play(false);
+    if (d_->allowed(SessionAction::ContinueFromHere)) d_->post_continue(GoOn::InPlace);
+}
+
+void SessionController::fork_here() {
+    if (!d_->allowed(SessionAction::ForkHere)) return;
+    if (d_->has_pages()) return d_->post_continue(GoOn::InABranch);
+    d_->refuse(tr("Only a cache with pages shares them between branches; choose a paged cache first."));
 }
 
 void SessionController::open_recording(const QString& path) {
@@ -190,6 +191,14 @@ void SessionController::start_sweep(const SweepRequest& request) {
     job.kind = Private::JobKind::Sweep;
     job.state = SessionState::Measuring;
     d_->post(std::move(job), [request](EngineWorker& to, const Ticket& ticket) { to.sweep(ticket, request); });
+}
+
+void SessionController::start_compare(const CompareRequest& request) {
+    if (!d_->allowed(SessionAction::Sweep)) return;
+    Private::Job job;
+    job.kind = Private::JobKind::Compare;
+    job.state = SessionState::Measuring;
+    d_->post(std::move(job), [request](EngineWorker& to, const Ticket& ticket) { to.compare(ticket, request); });
 }
 
 void SessionController::save_recording(const QString& path) {

@@ -24,13 +24,14 @@ enum class SessionState {
     Ready,      // loaded and prefilled, or waiting for a prompt
     Stepping,   // one step was asked for and is under way
     Playing,    // steps until paused
-    Measuring,  // a sweep runs
+    Measuring,  // a sweep or a comparison runs
     Replay,     // a recording from a file: no engine
 };
 
 enum class SessionAction {
-    Open, Configure, Reset, StepForward, StepBack, Play, Pause, RunToEnd, ContinueFromHere, Sweep, CancelWork,
-    SaveRecording, OpenRecording, Inspect,
+    Open, Configure, Reset, StepForward, StepBack, Play, Pause, RunToEnd, ContinueFromHere, ForkHere,
+    Sweep,  // and to compare
+    CancelWork, SaveRecording, OpenRecording, Inspect,
 };
 
 struct SessionMessage {
@@ -48,6 +49,8 @@ struct InspectedCell {
 };
 
 class EngineDriver;
+struct CompareRequest;
+struct CompareResult;
 
 class SessionController : public QObject {
     Q_OBJECT
@@ -75,6 +78,8 @@ public:
     bool saving() const;                         // a recording is being written; state() stays Ready or Replay
     bool race_enabled() const;
     std::shared_ptr<const SweepResult> sweep() const;   // last one, complete or cancelled
+    std::shared_ptr<const CompareResult> comparison() const;  // likewise
+    bool comparing() const;                      // Measuring, and it is a comparison
     StepProgram program() const;                 // for slow motion; empty in Replay without a model
 
 public Q_SLOTS:
@@ -93,8 +98,12 @@ public Q_SLOTS:
     void set_race(bool on);
     void set_capture(bool on);
     void continue_from_here();       // drops what comes after the viewed step and goes on from there
+    // The same in a branch: the run so far keeps its rows beside it, shared with the branch where the text is the same.
+    // Only with caches that have pages.
+    void fork_here();
     void cancel();                   // whatever runs: stops within one token, keeps what is there
     void start_sweep(const SweepRequest& request);
+    void start_compare(const CompareRequest& request);  // on the prompt of the run, whatever the request holds
     void save_recording(const QString& path);
     void open_recording(const QString& path);
     void inspect(int layer, int position);
@@ -109,6 +118,7 @@ Q_SIGNALS:
     void message(const SessionMessage& message);
     void cell_inspected(const InspectedCell& cell);
     void sweep_changed();                        // partial or final result
+    void comparison_changed();
     void recording_saved(const QString& path);
 
 private:

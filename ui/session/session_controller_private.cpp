@@ -63,6 +63,22 @@ void SessionController::Private::refuse(const QString& sentence) {
     Q_EMIT q->message({SessionMessage::Kind::Warning, sentence, {}});
 }
 
+bool SessionController::Private::has_pages() const {
+    const int steps = recording == nullptr ? 0 : recording->step_count();
+    return steps > 0 && recording->step(steps - 1)->kv.page_tokens > 0;
+}
+
+void SessionController::Private::post_continue(GoOn how) {
+    const int step = viewed;
+    const bool was_playing = any_job(JobKind::Play);
+    stop_jobs(true);
+    replay_timer.stop();
+    Job job;
+    job.kind = JobKind::ContinueFrom;
+    post(std::move(job), [step, how](EngineWorker& to, const Ticket& ticket) { to.continue_from(ticket, step, how); });
+    if (was_playing) post_play(false);
+}
+
 // Emitted when the state or what can be done changes, not at every step of a playing run.
 void SessionController::Private::notify_state() {
     unsigned actions = 0;
@@ -217,6 +233,10 @@ void SessionController::Private::on_finished(quint64 number, const WorkOutcome& 
         sweep = outcome.sweep;
         Q_EMIT q->sweep_changed();
     }
+    if (outcome.comparison != nullptr) {
+        comparison = outcome.comparison;
+        Q_EMIT q->comparison_changed();
+    }
     if (jobs.empty()) tick.stop();
     if (job.kind == JobKind::Apply && !outcome.ok && !job.superseded)
         Q_EMIT q->settings_changed();  // menus go back to what is shown
@@ -241,6 +261,9 @@ void SessionController::Private::show_progress(const WorkProgress& progress) {
         case WorkKind::Open: what = SessionController::tr("Opening the recording"); break;
         case WorkKind::Sweep:
             what = SessionController::tr("Sweep: %1").arg(QString::fromStdString(progress.what));
+            break;
+        case WorkKind::Compare:
+            what = SessionController::tr("Compare: %1").arg(QString::fromStdString(progress.what));
             break;
     }
     Q_EMIT q->progress(what, progress.done, progress.total);

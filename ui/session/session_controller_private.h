@@ -17,7 +17,7 @@ namespace decodescope {
 constexpr int kUpdateMillis = 34;  // at most 30 updates a second
 
 struct SessionController::Private {
-    enum class JobKind { Apply, Step, Play, ContinueFrom, Sweep, Save, Open };
+    enum class JobKind { Apply, Step, Play, ContinueFrom, Sweep, Compare, Save, Open };
     struct Job {
         quint64 number = 0;
         JobKind kind = JobKind::Step;
@@ -36,6 +36,8 @@ struct SessionController::Private {
     ActionContext context() const;
     bool allowed(SessionAction action);  // says why not
     void notify_state();
+    bool has_pages() const;         // the run that is shown has a cache with pages
+    void post_continue(GoOn how);   // from the viewed step
     void refuse(const QString& sentence);
     void post(Job job, std::function<void(EngineWorker&, const Ticket&)> work);
     void stop_jobs(bool superseded);
@@ -72,6 +74,7 @@ struct SessionController::Private {
     ModelPtr model;
     std::shared_ptr<const StepProgram> program;
     std::shared_ptr<const SweepResult> sweep;
+    std::shared_ptr<const CompareResult> comparison;
     bool replay = false, run_finished = false;
     QString stop_reason;
     int known_steps = 0, viewed = -1;

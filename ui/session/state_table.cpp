@@ -6,7 +6,7 @@ namespace decodescope {
 
 namespace {
 
-constexpr int kStates = 7, kActions = 14;
+constexpr int kStates = 7, kActions = 15;
 using enum ActionRule;
 
 // Columns: Empty, Loading, Ready, Stepping, Playing, Measuring, Replay.
@@ -20,6 +20,7 @@ constexpr ActionRule kTable[kActions][kStates] = {
     /* Pause            */ {Never, Never, Never, Never, Always, Never, WhileReplaying},
     /* RunToEnd         */ {Never, Never, MoreSteps, MoreSteps, MoreSteps, Never, LaterSteps},
     /* ContinueFromHere */ {Never, Never, LaterSteps, Never, LaterSteps, Never, Never},
+    /* ForkHere         */ {Never, Never, EarlierSteps, Never, Never, Never, Never},
     /* Sweep            */ {Never, Never, Always, Never, Never, Never, Never},
     /* CancelWork       */ {Never, Always, WhileSaving, Always, Always, Always, WhileSaving},
     /* SaveRecording    */ {Never, Never, WithSteps, Never, Never, Never, WithSteps},
@@ -65,7 +66,7 @@ QString state_refusal(SessionState state) {
         case SessionState::Ready: return StateTable::tr("Nothing is running.");
         case SessionState::Stepping: return StateTable::tr("A step is under way; wait for it or cancel.");
         case SessionState::Playing: return StateTable::tr("The run is playing; pause it first.");
-        case SessionState::Measuring: return StateTable::tr("A sweep is running; wait for it or cancel.");
+        case SessionState::Measuring: return StateTable::tr("A measurement is running; wait for it or cancel.");
         case SessionState::Replay:
             return StateTable::tr("A recording is shown and there is no engine; reset to go back to a live run.");
     }

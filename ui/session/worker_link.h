@@ -16,12 +16,12 @@
 
 namespace decodescope {
 
-enum class WorkKind { Load, Prefill, Refeed, Save, Open, Sweep };
+enum class WorkKind { Load, Prefill, Refeed, Save, Open, Sweep, Compare };
 
 struct WorkProgress {
     WorkKind kind = WorkKind::Load;
     std::int64_t done = 0, total = 0;
-    std::string what;  // Sweep: which measurement
+    std::string what;  // Sweep, Compare: which measurement
 };
 
 struct InspectRequest {

@@ -30,6 +30,22 @@ void paint_text(QPainter& painter, const QRectF& rect, int flags, const QString&
                      whole ? text : QFontMetricsF(font).elidedText(text, Qt::ElideRight, rect.width() + 0.5));
 }
 
+QColor faded(QColor color, float alpha) {
+    color.setAlphaF(alpha);
+    return color;
+}
+
+QColor mixed(const QColor& color, const QColor& with, float share) {
+    const auto channel = [share](float a, float b) { return a + share * (b - a); };
+    return QColor::fromRgbF(channel(color.redF(), with.redF()), channel(color.greenF(), with.greenF()),
+                            channel(color.blueF(), with.blueF()));
+}
+
+QColor readable_on(const QColor& fill) {
+    const QColor dark(0x08, 0x0B, 0x10), light(0xFF, 0xFF, 0xFF);
+    return contrast_ratio(fill, dark) > contrast_ratio(fill, light) ? dark : light;
+}
+
 void paint_hatch(QPainter& painter, const QRectF& rect, const QColor& color, double spacing) {
     if (rect.isEmpty()) return;
     painter.save();
@@ -40,6 +56,38 @@ void paint_hatch(QPainter& painter, const QRectF& rect, const QColor& color, dou
     const double first = std::floor((rect.left() + rect.top()) / spacing) * spacing;
     for (double c = first; c < rect.right() + rect.bottom() + spacing; c += spacing)
         painter.drawLine(QPointF(c - rect.top(), rect.top()), QPointF(c - rect.bottom(), rect.bottom()));
+    painter.restore();
+}
+
+void paint_stripes(QPainter& painter, const QRectF& rect, const std::vector<QColor>& colors, double width) {
+    if (rect.isEmpty() || colors.empty()) return;
+    painter.fillRect(rect, colors[0]);
+    if (colors.size() < 2) return;
+    painter.save();
+    painter.setClipRect(rect, Qt::IntersectClip);
+    painter.setRenderHint(QPainter::Antialiasing);
+    painter.setPen(Qt::NoPen);
+    // They hang on the page, as hatching does: neighbours continue each other.
+    const double period = width * static_cast<double>(colors.size()), height = rect.height();
+    const double first = std::floor((rect.left() - height) / period) * period;
+    for (std::size_t k = 1; k < colors.size(); ++k) {
+        painter.setBrush(colors[k]);
+        for (double x = first + static_cast<double>(k) * width; x < rect.right(); x += period) {
+            const QPointF corners[] = {{x + height, rect.top()}, {x + height + width, rect.top()},
+                                       {x + width, rect.bottom()}, {x, rect.bottom()}};
+            painter.drawConvexPolygon(corners, 4);
+        }
+    }
+    painter.restore();
+}
+
+void paint_pointer(QPainter& painter, const QPointF& tip, double size, const QColor& color) {
+    painter.save();
+    painter.setRenderHint(QPainter::Antialiasing);
+    painter.setPen(Qt::NoPen);
+    painter.setBrush(color);
+    const QPointF corners[] = {tip, tip + QPointF(size / 2, size * 0.8), tip + QPointF(-size / 2, size * 0.8)};
+    painter.drawConvexPolygon(corners, 3);
     painter.restore();
 }
 
@@ -67,6 +115,10 @@ void paint_swatch(QPainter& painter, const QRectF& swatch, const LegendItem& ite
             painter.setPen(QPen(t.color(Role::Line), 1));
             painter.setBrush(item.color);
             painter.drawRect(swatch.adjusted(0.5, 0.5, -0.5, -0.5));
+            break;
+        case LegendItem::Kind::Stripes: paint_stripes(painter, swatch, {item.color, item.second}, 4); break;
+        case LegendItem::Kind::Pointer:
+            paint_pointer(painter, QPointF(swatch.center().x(), swatch.top() + 1), swatch.width(), item.color);
             break;
         case LegendItem::Kind::Hatch: paint_hatch(painter, swatch, item.color, 4); break;
         case LegendItem::Kind::NotCaptured:

@@ -18,16 +18,25 @@ void paint_text(QPainter& painter, const QRectF& rect, int flags, const QString&
 double text_width(const QFont& font, const QString& text);
 double text_height(const QFont& font);
 
+QColor faded(QColor color, float alpha);
+QColor mixed(const QColor& color, const QColor& with, float share);  // 0: color, 1: with
+QColor readable_on(const QColor& fill);  // black or white, for text
+
 // Diagonal lines that look the same at every scale of the screen.
 void paint_hatch(QPainter& painter, const QRectF& rect, const QColor& color, double spacing = 5);
+// Wide diagonal stripes in the colours of all who share something.
+void paint_stripes(QPainter& painter, const QRectF& rect, const std::vector<QColor>& colors, double width = 5);
+// Triangle whose tip is at `tip`, pointing up.
+void paint_pointer(QPainter& painter, const QPointF& tip, double size, const QColor& color);
 // Ring of what is selected or just written: drawn around the rectangle, never over its fill.
 void paint_ring(QPainter& painter, const QRectF& rect, double width = 2, double radius = 2);
 
 struct LegendItem {
-    enum class Kind { Fill, Ring, Outline, Hatch, NotCaptured, Line } kind = Kind::Fill;
+    enum class Kind { Fill, Ring, Outline, Hatch, NotCaptured, Line, Stripes, Pointer } kind = Kind::Fill;
     QColor color;
     QString text;
     int importance = 0;  // the least important drop out first when room is short
+    QColor second{};     // of stripes
 };
 // From the left on one line; returns the width used.
 double paint_legend(QPainter& painter, const QRectF& rect, std::vector<LegendItem> items);

@@ -191,6 +191,14 @@ QColor Theme::text(Role role) const {
 
 QColor Theme::not_captured() const { return QColor::fromRgb(kNotCaptured[mode_ == Mode::Light ? 0 : 1]); }
 
+QColor Theme::sequence(int number) const {
+    static constexpr RolePair kColors[] = {{0xFF0B8F6A, 0xFF3FC79A}, {0xFFDB8DBF, 0xFFB4548F},
+                                           {0xFFC9A227, 0xFFF0D568}, {0xFF2A6F97, 0xFF6BAED6},
+                                           {0xFF7A4B2A, 0xFFD3976B}, {0xFF79C2E8, 0xFF2C7FA8}};
+    const RolePair& pair = kColors[static_cast<std::size_t>(std::max(number, 0)) % std::size(kColors)];
+    return QColor::fromRgb(mode_ == Mode::Light ? pair.light : pair.dark);
+}
+
 QColor Theme::focus() const { return mode_ == Mode::Light ? QColor(0x2B, 0x2F, 0x77) : QColor(0xC9, 0xD0, 0xFF); }
 
 QRgb Theme::attention(float weight) const {

@@ -31,6 +31,9 @@ public:
     QColor text(Role role) const;
     // What is drawn for a value that was not captured: never a colour of the attention scale, hatched by the painter.
     QColor not_captured() const;
+    // Colour of a sequence that owns pages: six, then again. Neighbours differ in lightness too, for stripes that stay
+    // apart with any colour vision.
+    QColor sequence(int number) const;
     QColor focus() const;  // ring of the widget that has the keyboard
     // Attention 0..1 on the one fixed scale; values outside are clamped, NaN gives the "not captured" colour.
     QRgb attention(float weight) const;

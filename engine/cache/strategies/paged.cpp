@@ -13,7 +13,10 @@ constexpr std::int64_t kMostPages = std::int64_t{1} << 24;
 }  // namespace
 
 PagedStrategy::PagedStrategy(std::shared_ptr<PagePool> pool, const Options& options)
-    : pool_(std::move(pool)), options_(options), first_pages_(std::max<std::int64_t>(pool_->pages(), 1)) {
+    : pool_(std::move(pool)),
+      options_(options),
+      first_pages_(std::max<std::int64_t>(pool_->pages(), 1)),
+      sequence_(pool_->next_sequence()) {
     DS_CHECK(pool_->page_tokens() == page_tokens());
 }
 
@@ -27,7 +30,8 @@ PagedStrategy::~PagedStrategy() {
 std::unique_ptr<CacheStrategy> PagedStrategy::clone() const {
     DS_CHECK(held_.empty());
     std::unique_ptr<PagedStrategy> copy(new PagedStrategy(*this));
-    for (const std::int32_t page : copy->table_) pool_->share(page);
+    copy->sequence_ = pool_->next_sequence();
+    for (const std::int32_t page : copy->table_) pool_->share(page, copy->sequence_);
     return copy;
 }
 
@@ -90,7 +94,7 @@ void PagedStrategy::begin_write(const CachePlan& plan) {
 void PagedStrategy::hold(const CachePlan& plan) {
     DS_CHECK(plan.revision == revision_ && held_.empty());
     pool_->grow(std::max(pool_->pages(), plan.capacity_after >> options_.log2_page));
-    for (const std::int32_t page : plan.fresh_pages) pool_->take(page);
+    for (const std::int32_t page : plan.fresh_pages) pool_->take(page, sequence_);
     held_ = plan.fresh_pages;
 }
 
@@ -103,7 +107,7 @@ void PagedStrategy::commit(const CachePlan& plan) {
     DS_CHECK(plan.revision == revision_);
     if (held_.empty()) hold(plan);
     held_.clear();
-    if (!plan.copies.empty()) pool_->give_back(table_.back());
+    if (!plan.copies.empty()) pool_->give_back(table_.back(), sequence_);
     table_ = plan.entries.pages;
     seen_ = plan.stored_after;
     ++revision_;
@@ -124,7 +128,7 @@ std::int64_t PagedStrategy::take_prefix(std::span<const std::int32_t> tokens) {
     if (!options_.by_content || seen_ > 0 || tokens.empty()) return seen_;
     // Logits come only from a row that is computed: the last token is always left.
     for (const auto& found : pool_->find(tokens.first(tokens.size() - 1))) {
-        pool_->share(found.page);
+        pool_->share(found.page, sequence_);
         table_.push_back(found.page);
         contents_.push_back(found.content);
     }
@@ -137,7 +141,7 @@ std::int64_t PagedStrategy::take_prefix(std::span<const std::int32_t> tokens) {
 // Gives the others back, the last one first.
 void PagedStrategy::keep_pages(std::size_t count) {
     while (table_.size() > count) {
-        pool_->give_back(table_.back());
+        pool_->give_back(table_.back(), sequence_);
         table_.pop_back();
     }
 }
@@ -174,6 +178,8 @@ std::optional<std::int64_t> PagedStrategy::slot_of(std::int32_t position) const 
     const std::int32_t page = table_[static_cast<std::size_t>(position >> options_.log2_page)];
     return (std::int64_t{page} << options_.log2_page) + (position & (page_tokens() - 1));
 }
+
+std::vector<PageRun> PagedStrategy::page_states() const { return pool_->states(); }
 
 std::optional<PageCounts> PagedStrategy::page_counts() const {
     PageCounts counts;

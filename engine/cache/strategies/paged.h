@@ -38,6 +38,8 @@ public:
     bool capacity_can_grow() const override { return options_.may_grow; }
     bool one_slab() const override { return options_.slab; }
     std::optional<PageCounts> page_counts() const override;
+    std::vector<PageRun> page_states() const override;
+    std::int32_t sequence() const override { return sequence_; }
     std::int64_t page_tokens() const override { return std::int64_t{1} << options_.log2_page; }
     std::vector<SlotMove> dead_slots() const override;
 
@@ -59,6 +61,7 @@ private:
     std::int64_t seen_ = 0;
     std::uint64_t revision_ = 0;
     std::vector<std::int32_t> held_;       // pages that were taken for the plan of this revision
+    std::int32_t sequence_ = 0;            // among the owners of the pool's pages
 };
 
 }  // namespace decodescope

@@ -38,6 +38,28 @@ TEST(PagePool, QueueIsLeastRecentlyUsedFirst) {
     EXPECT_EQ(pool.peek(9).size(), 4u);
 }
 
+TEST(PagePool, StatesNameTheOwners) {
+    PagePool pool(4, 2);
+    const std::int32_t a = pool.next_sequence(), b = pool.next_sequence();
+    pool.take(0, a);
+    pool.take(1, b);
+    pool.publish(0, kNoContent, text_of({1, 2}));
+    pool.share(0, b);
+    using testing::FieldsAre;
+    EXPECT_THAT(pool.states(), ElementsAre(FieldsAre(0, 1, true, true, false, ElementsAre(0, 1)),
+                                           FieldsAre(1, 1, false, true, false, ElementsAre(1)),
+                                           FieldsAre(2, 2, false, false, false, ElementsAre())));
+    pool.give_back(0, a);
+    EXPECT_THAT(pool.states()[0].owners, ElementsAre(b));
+    pool.give_back(0, b);
+    pool.take(2, a);
+    pool.take(3, a);
+    pool.take(0, a);  // it could still be found
+    EXPECT_THAT(pool.states()[0], FieldsAre(0, 1, false, true, true, ElementsAre(a)));
+    pool.give_back(0, a);
+    EXPECT_THAT(pool.states()[0], FieldsAre(0, 1, false, true, false, ElementsAre()));
+}
+
 TEST(PagePool, AFullPageIsFoundUntilItIsTakenForSomethingElse) {
     PagePool pool(3, 2);
     pool.take(0);

@@ -37,7 +37,8 @@ TEST(Batch, CC09_EachIsAsAlone) {
     for (const Row& row : {Row{"paged:page=4", "f32", "cpu2", true, 0}, {"growing", "f16", "cpu", false, 5},
                            {"ring:window=6", "f32", "cpu", true, 3}, {"sinks:sinks=2,window=5,positions=rebased", "f32",
                            "cpu", true, 7}, {"recompute", "f32", "cpu", false, 0}, {"preallocated", "k=f16,v=bf16",
-                           "cpu", true, 16}, {"paged:page=1,pages=90", "f16", "reference", true, 4}, {"paged:page=4", "int8", "cpu2", true, 5},
+                           "cpu", true, 16}, {"paged:page=1,pages=90", "f16", "reference", true, 4},
+                           {"paged:page=4", "int8", "cpu2", true, 5},
                            {"growing", "int8-kivi(group=4,residual=4)", "cpu2", true, 0},
                            {"preallocated", "k=int8-kivi(group=2,residual=3),v=f16", "cpu", false, 3}}) {
         SCOPED_TRACE(fmt::format("{} {} {} llama {} chunk {}", row.cache, row.kv, row.backend, row.llama, row.chunk));

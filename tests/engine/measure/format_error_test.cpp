@@ -6,6 +6,7 @@
 
 #include <cmath>
 
+#include "engine/measure/logit_difference.h"
 #include "tests/engine/decode/session_helpers.h"
 
 namespace decodescope {

@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "engine/measure/logit_difference.h"
 #include "kernels/reference/reference_backend.h"
 #include "tests/engine/measure/fake_session.h"
 #include "tests/support/tiny_models.h"

@@ -193,7 +193,7 @@ TEST(ModelFolder, LargeOffsetsWork) {  // LD-08
         std::fstream file(folder.file("model.safetensors"), std::ios::in | std::ios::out | std::ios::binary);
         file.seekp(static_cast<std::streamoff>(start.size()) + gap);
         file.write("abcdefgh", 8);
-        if (!file) GTEST_SKIP() << "no sparse file of 4.5 GiB can be made here";
+        ASSERT_TRUE(file) << "the folder for temporary files takes no sparse file of 4.5 GiB: choose another TMPDIR";
     }
     const auto set = open_weights(folder.path());
     ASSERT_TRUE(set.ok()) << set.error().text();

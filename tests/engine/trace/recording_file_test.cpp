@@ -91,11 +91,12 @@ TEST(RecordingCodec, FiguresOfPagesComeBack) {
 }
 
 TEST_F(RecordingFile, RoundTripIsExact) {
-    for (const char* cache : {"preallocated", "growing", "ring"}) {
+    for (const char* cache : {"preallocated", "growing", "ring", "paged"}) {
         FakeRunOptions options;
         options.language = "zh_CN";
         options.cache = cache;
         options.window = options.cache == "ring" ? 7 : 0;
+        options.shared_pages = 1;
         options.steps = 60;
         options.attention_bytes = 60000;  // the last rows are left out
         const auto recording = make_fake_run(options);

@@ -5,15 +5,14 @@
 #include <QMouseEvent>
 #include <QPainter>
 #include <QTimer>
-#include <QToolTip>
 #include <QWheelEvent>
 #include <algorithm>
 #include <cmath>
 
 #include "ui/viewmodels/format.h"
 #include "ui/viewmodels/token_text.h"
-#include "ui/widgets/glossary.h"
 #include "ui/widgets/painting.h"
+#include "ui/widgets/view_events.h"
 
 namespace decodescope {
 
@@ -243,13 +242,12 @@ void MapView::resizeEvent(QResizeEvent*) {
 
 void MapView::wheelEvent(QWheelEvent* event) {
     pointer_ = event->position();
-    const QPoint pixels = event->pixelDelta(), angle = event->angleDelta();
     if (event->modifiers() & Qt::ControlModifier) {
-        zoom_by(std::pow(1.0015, angle.y()));
+        zoom_by(wheel_zoom(*event));
         return event->accept();
     }
     if (fitted_) return event->ignore();
-    QPointF moved = pixels.isNull() ? QPointF(angle) * 0.5 : QPointF(pixels);
+    QPointF moved = wheel_distance(*event);
     if (event->modifiers() & Qt::ShiftModifier) moved = moved.transposed();
     layout_.pan(moved.x(), moved.y());
     following_ = layout_.visible_rows().end >= layout_.rows;
@@ -280,8 +278,8 @@ void MapView::keyPressEvent(QKeyEvent* event) {
         case Qt::Key_Up: return move_pin(-1, 0);
         case Qt::Key_Down: return move_pin(1, 0);
         case Qt::Key_Plus:
-        case Qt::Key_Equal: return zoom_by(1.4);
-        case Qt::Key_Minus: return zoom_by(1 / 1.4);
+        case Qt::Key_Equal: return zoom_by(kZoomStep);
+        case Qt::Key_Minus: return zoom_by(1 / kZoomStep);
         case Qt::Key_0: return fit();
         case Qt::Key_Escape: return selection_->clear();
         default: QWidget::keyPressEvent(event);
@@ -289,25 +287,12 @@ void MapView::keyPressEvent(QKeyEvent* event) {
 }
 
 bool MapView::event(QEvent* event) {
-    if (event->type() == QEvent::ShortcutOverride) {
-        const auto* key = static_cast<QKeyEvent*>(event);
-        const bool own = key->key() == Qt::Key_Left || key->key() == Qt::Key_Right || key->key() == Qt::Key_Up ||
-                         key->key() == Qt::Key_Down;
-        if (own && key->modifiers() == Qt::NoModifier) {
-            event->accept();
-            return true;
-        }
-    }
+    if (keeps_arrow_keys(event)) return true;
     if (event->type() == QEvent::ToolTip) {
         const auto* help = static_cast<QHelpEvent*>(event);
         const bool axis = frame_.scale.contains(help->pos()) || frame_.row_axis.contains(help->pos()) ||
                           frame_.column_axis.contains(help->pos());
-        if (axis)
-            QToolTip::showText(help->globalPos(),
-                               QStringLiteral("%1: %2").arg(glossary_name(QStringLiteral("attention")),
-                                                            glossary(QStringLiteral("attention"))),
-                               this);
-        else QToolTip::hideText();
+        show_term(*help, this, axis ? QStringLiteral("attention") : QString());
         return true;
     }
     return QWidget::event(event);

@@ -6,15 +6,14 @@
 #include <QPaintEvent>
 #include <QPainter>
 #include <QTimer>
-#include <QToolTip>
 #include <QWheelEvent>
 #include <algorithm>
 #include <cmath>
 
 #include "ui/session/session_controller.h"
-#include "ui/widgets/glossary.h"
 #include "ui/widgets/painting.h"
 #include "ui/widgets/thread_clock.h"
+#include "ui/widgets/view_events.h"
 
 namespace decodescope {
 
@@ -76,9 +75,8 @@ void OverviewView::refresh(bool everything) {
     const double began = thread_millis();
     const bool complete = take_rows(everything);
     if (complete) return;
-    refresh_later(in_flood() ? static_cast<int>(std::clamp<double>(kIdlePerBusy * (thread_millis() - began), kCatchUpMillis,
-                                                              kLongestPauseMillis))
-                        : kCatchUpMillis);
+    const double pause = in_flood() ? kIdlePerBusy * (thread_millis() - began) : 0;
+    refresh_later(static_cast<int>(std::clamp<double>(pause, kCatchUpMillis, kLongestPauseMillis)));
 }
 
 bool OverviewView::in_flood() const { return context_.session != nullptr && context_.session->playing(); }
@@ -229,21 +227,9 @@ void OverviewView::keyPressEvent(QKeyEvent* event) {
 }
 
 bool OverviewView::event(QEvent* event) {
-    if (event->type() == QEvent::ShortcutOverride) {
-        const auto* key = static_cast<QKeyEvent*>(event);
-        const bool own = key->key() == Qt::Key_Left || key->key() == Qt::Key_Right || key->key() == Qt::Key_Up ||
-                         key->key() == Qt::Key_Down;
-        if (own && key->modifiers() == Qt::NoModifier) {
-            event->accept();
-            return true;
-        }
-    }
+    if (keeps_arrow_keys(event)) return true;
     if (event->type() == QEvent::ToolTip) {
-        const auto* help = static_cast<QHelpEvent*>(event);
-        QToolTip::showText(
-            help->globalPos(),
-            QStringLiteral("%1: %2").arg(glossary_name(QStringLiteral("head")), glossary(QStringLiteral("head"))),
-            this);
+        show_term(*static_cast<QHelpEvent*>(event), this, QStringLiteral("head"));
         return true;
     }
     return QWidget::event(event);

@@ -6,15 +6,14 @@
 #include <QPainter>
 #include <QScrollBar>
 #include <QTimer>
-#include <QToolTip>
 #include <QWheelEvent>
 #include <algorithm>
 #include <cmath>
 
 #include "ui/viewmodels/format.h"
 #include "ui/viewmodels/token_text.h"
-#include "ui/widgets/glossary.h"
 #include "ui/widgets/painting.h"
+#include "ui/widgets/view_events.h"
 
 namespace decodescope {
 
@@ -270,13 +269,13 @@ void CacheView::leaveEvent(QEvent*) {
 void CacheView::resizeEvent(QResizeEvent*) { place(); }
 
 void CacheView::wheelEvent(QWheelEvent* event) {
-    const QPoint pixels = event->pixelDelta(), angle = event->angleDelta();
     if (event->modifiers() & Qt::ControlModifier) {
         pointer_ = event->position();
-        zoom_by(std::pow(1.0015, angle.y()));
+        zoom_by(wheel_zoom(*event));
         return event->accept();
     }
-    const double x = pixels.isNull() ? angle.x() * 0.5 : pixels.x(), y = pixels.isNull() ? angle.y() * 0.5 : pixels.y();
+    const QPointF moved = wheel_distance(*event);
+    const double x = moved.x(), y = moved.y();
     if (!fitted_ && across_->isVisible() && (x != 0 || !down_->isVisible() || (event->modifiers() & Qt::ShiftModifier)))
         across_->setValue(across_->value() - static_cast<int>(std::lround((x != 0 ? x : y) / cell_)));
     else if (down_->isVisible()) down_->setValue(down_->value() - static_cast<int>(y));
@@ -307,8 +306,8 @@ void CacheView::keyPressEvent(QKeyEvent* event) {
         case Qt::Key_Up: return move_pin(-1, 0);
         case Qt::Key_Down: return move_pin(1, 0);
         case Qt::Key_Plus:
-        case Qt::Key_Equal: return zoom_by(1.4);
-        case Qt::Key_Minus: return zoom_by(1 / 1.4);
+        case Qt::Key_Equal: return zoom_by(kZoomStep);
+        case Qt::Key_Minus: return zoom_by(1 / kZoomStep);
         case Qt::Key_0: return fit();
         case Qt::Key_Escape:
             selection_->clear();
@@ -325,15 +324,7 @@ void CacheView::keyPressEvent(QKeyEvent* event) {
 }
 
 bool CacheView::event(QEvent* event) {
-    if (event->type() == QEvent::ShortcutOverride) {
-        const auto* key = static_cast<QKeyEvent*>(event);
-        const bool own = key->key() == Qt::Key_Left || key->key() == Qt::Key_Right || key->key() == Qt::Key_Up ||
-                         key->key() == Qt::Key_Down;
-        if (own && key->modifiers() == Qt::NoModifier) {
-            event->accept();
-            return true;
-        }
-    }
+    if (keeps_arrow_keys(event)) return true;
     if (event->type() == QEvent::ToolTip) {
         const auto* help = static_cast<QHelpEvent*>(event);
         QString term;
@@ -345,10 +336,7 @@ bool CacheView::event(QEvent* event) {
             term = recomputes()                          ? QStringLiteral("recompute")
                    : story_.kind() == CacheKind::Growing ? QStringLiteral("growing")
                                                          : QStringLiteral("reserved");
-        if (term.isEmpty()) QToolTip::hideText();
-        else
-            QToolTip::showText(help->globalPos(), QStringLiteral("%1: %2").arg(glossary_name(term), glossary(term)),
-                               this);
+        show_term(*help, this, term);
         return true;
     }
     return QWidget::event(event);

@@ -6,6 +6,7 @@
 
 #include "ui/widgets/painting.h"
 #include "ui/widgets/theme.h"
+#include "ui/widgets/view_events.h"
 
 namespace decodescope {
 
@@ -87,14 +88,7 @@ void StageChips::leaveEvent(QEvent*) {
 
 // The window steps with the arrow keys; here they choose a chip while the strip has the focus.
 bool StageChips::event(QEvent* event) {
-    if (event->type() == QEvent::ShortcutOverride) {
-        const int key = static_cast<QKeyEvent*>(event)->key();
-        if (key == Qt::Key_Left || key == Qt::Key_Right) {
-            event->accept();
-            return true;
-        }
-    }
-    return QWidget::event(event);
+    return keeps_arrow_keys(event, Qt::Horizontal) || QWidget::event(event);
 }
 
 void StageChips::keyPressEvent(QKeyEvent* event) {

@@ -12,8 +12,8 @@
 #include <cmath>
 
 #include "ui/viewmodels/format.h"
-#include "ui/widgets/glossary.h"
 #include "ui/widgets/painting.h"
+#include "ui/widgets/view_events.h"
 
 namespace decodescope {
 
@@ -318,14 +318,7 @@ void RibbonView::keyPressEvent(QKeyEvent* event) {
 }
 
 bool RibbonView::event(QEvent* event) {
-    // While the ribbon has the keyboard, left and right are its own and not the transport's.
-    if (event->type() == QEvent::ShortcutOverride) {
-        const int key = static_cast<QKeyEvent*>(event)->key();
-        if (key == Qt::Key_Left || key == Qt::Key_Right) {
-            event->accept();
-            return true;
-        }
-    }
+    if (keeps_arrow_keys(event, Qt::Horizontal)) return true;
     if (event->type() == QEvent::ToolTip) {
         const auto* help = static_cast<QHelpEvent*>(event);
         const int row = row_at(help->pos());
@@ -341,11 +334,8 @@ bool RibbonView::event(QEvent* event) {
                                    .arg(token.token)
                                    .arg(token.position),
                                this);
-        } else if (!term.isEmpty()) {
-            QToolTip::showText(help->globalPos(), QStringLiteral("%1: %2").arg(glossary_name(term), glossary(term)),
-                               this);
         } else {
-            QToolTip::hideText();
+            show_term(*help, this, term);
         }
         return true;
     }

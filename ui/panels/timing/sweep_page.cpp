@@ -129,7 +129,7 @@ Result<SweepRequest> SweepPage::request() const {
 }
 
 void SweepPage::start_or_cancel() {
-    if (session_->state() == SessionState::Measuring) {
+    if (measuring()) {
         session_->cancel();
         return;
     }
@@ -142,17 +142,20 @@ void SweepPage::start_or_cancel() {
 }
 
 void SweepPage::on_progress(const QString& what, qint64 done, qint64 total) {
-    if (session_->state() != SessionState::Measuring) return;
+    if (!measuring()) return;
     progress_->setMaximum(static_cast<int>(total));
     progress_->setValue(static_cast<int>(done));
     note_->setText(what);
 }
 
+bool SweepPage::measuring() const {
+    return session_->state() == SessionState::Measuring && !session_->comparing();
+}
+
 void SweepPage::show_state() {
-    const bool measuring = session_->state() == SessionState::Measuring;
-    start_->setText(measuring ? tr("Cancel") : tr("Start"));
-    start_->setEnabled(measuring ? session_->can(SessionAction::CancelWork) : session_->can(SessionAction::Sweep));
-    progress_->setVisible(measuring);
+    start_->setText(measuring() ? tr("Cancel") : tr("Start"));
+    start_->setEnabled(session_->can(measuring() ? SessionAction::CancelWork : SessionAction::Sweep));
+    progress_->setVisible(measuring());
 }
 
 void SweepPage::present(unsigned changes, bool log_axes) {
@@ -206,7 +209,7 @@ void SweepPage::show_result(bool log_axes) {
     }
     table_->verticalHeader()->setDefaultSectionSize(QFontMetrics(theme().note()).height() + 6);
     fit_columns(titles);
-    if (session_->state() != SessionState::Measuring) {
+    if (!measuring()) {
         QStringList lines = sweep_verdict_lines(*result);
         constexpr int kMostVerdicts = 3;  // the rest by hovering
         note_->setToolTip(lines.size() > kMostVerdicts ? lines.join(QStringLiteral("\n")) : QString());

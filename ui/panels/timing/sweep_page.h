@@ -29,6 +29,7 @@ public:
 
 private:
     void build_form(QVBoxLayout& layout);
+    bool measuring() const;
     void show_state();
     void show_result(bool log_axes);
     void fit_columns(const QStringList& titles);

@@ -1,4 +1,4 @@
-#include "ui/main_window/strategy_form.h"
+#include "ui/widgets/strategy_form.h"
 
 #include <QCheckBox>
 #include <QComboBox>

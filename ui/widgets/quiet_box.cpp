@@ -1,4 +1,4 @@
-#include "ui/main_window/quiet_box.h"
+#include "ui/widgets/quiet_box.h"
 
 #include <QStylePainter>
 #include <QWheelEvent>
