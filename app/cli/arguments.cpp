@@ -1,6 +1,7 @@
 #include "app/cli/arguments.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -55,15 +56,18 @@ void add_machine_options(CLI::App& app, Arguments& a, RawArguments& raw) {
     add_text(app, "--weights", raw.weights, "f32, f16 or bf16; default: as in the file");
 }
 
+constexpr std::size_t kChoicesToName = 4;
+
 // Every strategy with what may be written after its name: "preallocated[:capacity=N,slab=true]".
 std::string cache_forms() {
     std::string forms;
     for (const StrategyDescriptor& strategy : strategy_catalogue()) {
         std::string parameters;
         for (const ParameterDescriptor& parameter : strategy.parameters) {
-            // More choices than two are numbers that `list caches` explains.
             std::string value = parameter.type == ParameterType::Boolean ? "true" : "N";
-            if (parameter.choices.size() == 2) value = parameter.choices.front() + "|" + parameter.choices.back();
+            // Many choices are numbers that `list caches` explains.
+            if (parameter.type == ParameterType::Choice && parameter.choices.size() <= kChoicesToName)
+                value = fmt::format("{}", fmt::join(parameter.choices, "|"));
             parameters += fmt::format("{}{}={}", parameters.empty() ? "" : ",", parameter.name, value);
         }
         forms += fmt::format("{}{}{}", forms.empty() ? "" : ", ", strategy.id,

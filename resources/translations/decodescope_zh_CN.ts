@@ -326,7 +326,7 @@
     </message>
     <message>
         <location filename="../../ui/viewmodels/cache_story.cpp" line="52"/>
-        <source>%1 of %2 slots · %3 used · %4 reserved [measured]</source>
+        <source>%1 of %2 slots · %3 of %4 used [measured]</source>
         <translation>%1 / %2 个槽位 · 已用 %3 · 预留 %4 [实测]</translation>
     </message>
     <message>

@@ -49,7 +49,7 @@ QString CacheStory::facts_line(const ViewedStep& view) const {
     if (!view.facts) return {};
     const KvFacts& kv = view.facts->kv;
     if (kind_ == CacheKind::Recompute) return Words::tr("0 slots · nothing is kept [measured]");
-    return Words::tr("%1 of %2 slots · %3 used · %4 reserved [measured]")
+    return Words::tr("%1 of %2 slots · %3 of %4 used [measured]")
         .arg(format_count(kv.tokens_stored), format_count(kv.capacity_tokens), format_bytes(kv.used_bytes),
              format_bytes(kv.reserved_bytes));
 }

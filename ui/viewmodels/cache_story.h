@@ -20,7 +20,7 @@ public:
     CacheKind kind() const { return kind_; }
     // Bytes copied by all steps up to and including this one.
     std::int64_t copied_bytes(int step) const;
-    // "21 of 64 slots · 63.0 KiB used · 192 KiB reserved [measured]"
+    // "21 of 64 slots · 63.0 KiB of 192 KiB used [measured]"
     QString facts_line(const ViewedStep& view) const;
     // One sentence on what the strategy did in this step: the copy, the reserve, or that nothing is kept.
     QString sentence(const ViewedStep& view) const;
