@@ -195,6 +195,8 @@ private Q_SLOTS:
         QVERIFY(f.wait([&] { return table->isVisible() && table->rowCount() > 4; }));
         QCOMPARE(table->columnCount(), 6);
         auto* shape = memory->panel->findChildren<QComboBox*>().front();
+        QCOMPARE(shape->currentIndex(), 0);  // the loaded model, until another one is chosen
+        QVERIFY(shape->currentText() != QLatin1String("GPT-2 124M"));
         shape->setCurrentText(QStringLiteral("Llama-3-8B"));
         Q_EMIT shape->activated(shape->currentIndex());
         const auto cell = [&](const QString& row, int column) {

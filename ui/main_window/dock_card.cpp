@@ -4,9 +4,24 @@
 #include <QHBoxLayout>
 #include <QMouseEvent>
 #include <QPainter>
+#include <QRegularExpression>
 #include <QVBoxLayout>
 
 namespace decodescope {
+namespace {
+
+// The first clauses of `text` that fit: a shorter sentence says more than one that is cut in a word.
+QString clauses_that_fit(QString text, const QFontMetrics& metrics, int room) {
+    static const QRegularExpression last_clause(QStringLiteral("\\s*[;；][^;；]*$"));
+    while (metrics.horizontalAdvance(text) > room) {
+        const qsizetype end = text.indexOf(last_clause);
+        if (end < 0) return {};
+        text.truncate(end);
+    }
+    return text;
+}
+
+}  // namespace
 
 CardHeader::CardHeader(const QString& title, QWidget* tools, QWidget* parent)
     : QWidget(parent),
@@ -46,15 +61,14 @@ void CardHeader::set_texts(const QString& subtitle, const QString& facts) {
     fit();
 }
 
-// The subtitle gives way first: it drops out or is cut when room is short; the facts stay.
+// The subtitle gives way first, clause by clause; the facts stay.
 void CardHeader::fit() {
     const QFontMetrics metrics(theme().note());
     const int tools = tools_ != nullptr ? tools_->sizeHint().width() : 0;
     const int fixed = title_->sizeHint().width() + tools + theme().grid() * 8;
     facts_->setVisible(!facts_text_.isEmpty() && fixed + metrics.horizontalAdvance(facts_text_) < width());
     const int room = width() - fixed - (facts_->isHidden() ? 0 : metrics.horizontalAdvance(facts_text_));
-    const int wanted = metrics.horizontalAdvance(subtitle_text_);
-    subtitle_->setText(room * 5 < wanted * 4 ? QString() : metrics.elidedText(subtitle_text_, Qt::ElideRight, room));
+    subtitle_->setText(clauses_that_fit(subtitle_text_, metrics, room));
     subtitle_->setToolTip(subtitle_text_);
 }
 

@@ -30,7 +30,10 @@ WhatIfPage::WhatIfPage(QWidget* parent) : QWidget(parent), memory_bytes_(availab
         label->setBuddy(box);
         row->addWidget(label);
         row->addWidget(box);
-        connect(box, &QComboBox::activated, this, [this] { show_cells(); });
+        connect(box, &QComboBox::activated, this, [this] {
+            wanted_model_ = model_->currentIndex() == 0 ? QString() : model_->currentText();
+            show_cells();
+        });
         return box;
     };
     model_ = add(tr("Shape"), tr("Model whose cache is computed"));
@@ -58,14 +61,13 @@ WhatIfPage::WhatIfPage(QWidget* parent) : QWidget(parent), memory_bytes_(availab
 }
 
 void WhatIfPage::fill_models() {
-    const QString before = model_->currentText();
     shapes_.clear();
     if (context_.recording) shapes_.push_back(kv_model_shape(context_.recording->facts().config));
     for (const KvModelShape& known : published_shapes()) shapes_.push_back(known);
     shapes_.push_back(article_example());
     model_->clear();
     for (const KvModelShape& shape : shapes_) model_->addItem(QString::fromStdString(shape.name));
-    if (const int at = model_->findText(before); at > 0) model_->setCurrentIndex(at);
+    if (const int at = model_->findText(wanted_model_); at > 0) model_->setCurrentIndex(at);
 }
 
 void WhatIfPage::present(const PanelContext& context, unsigned changes) {

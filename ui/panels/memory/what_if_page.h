@@ -39,7 +39,8 @@ private:
     QComboBox *model_ = nullptr, *format_ = nullptr;
     QTableWidget* table_ = nullptr;
     WordsLabel* words_ = nullptr;
-    std::vector<KvModelShape> shapes_;
+    std::vector<KvModelShape> shapes_;  // the loaded model first
+    QString wanted_model_;              // that was chosen; empty: the loaded one
     std::shared_ptr<const WhatIfSlots> slots_;
     CacheSpec chosen_;       // that slots_ were computed for
     bool asked_ = false;
