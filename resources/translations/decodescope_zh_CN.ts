@@ -3449,168 +3449,173 @@
 <context>
     <name>decodescope::TransportBar</name>
     <message>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="38"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="39"/>
         <source>&amp;Model</source>
         <translation>模型(&amp;M)</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="38"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="39"/>
         <source>The model that runs</source>
         <translation>运行的模型</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="39"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="40"/>
         <source>&amp;Device</source>
         <translation>设备(&amp;D)</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="39"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="40"/>
         <source>What computes</source>
         <translation>计算设备</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="40"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="41"/>
         <source>&amp;Cache</source>
         <translation>缓存(&amp;C)</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="40"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="41"/>
         <source>How keys and values are kept; every token stays when you switch</source>
         <translation>键和值如何保留；切换时所有词元都不变</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="41"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="42"/>
         <source>Prom&amp;pt</source>
         <translation>提示(&amp;P)</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="41"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="42"/>
         <source>What the model goes on from</source>
         <translation>模型接着写的开头</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="126"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="127"/>
         <source>To the first step</source>
         <translation>到第一步</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="127"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="128"/>
         <source>To the first step (Home). At the first step: start again with the same prompt</source>
         <translation>到第一步 (Home)。已在第一步时：用同样的提示重新开始</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="134"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="135"/>
         <source>Step back</source>
         <translation>后退一步</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="134"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="135"/>
         <source>One step back: only the view moves (Left)</source>
         <translation>后退一步：只移动视图（左方向键）</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="136"/>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="267"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="137"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="272"/>
         <source>▶ Play</source>
         <translation>▶ 播放</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="136"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="137"/>
         <source>Play or pause</source>
         <translation>播放或暂停</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="136"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="137"/>
         <source>Play or pause (Space)</source>
         <translation>播放或暂停（空格）</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="139"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="140"/>
         <source>Step ▶|</source>
         <translation>步进 ▶|</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="139"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="140"/>
         <source>Step</source>
         <translation>步进</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="140"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="141"/>
         <source>One step: shown again while the view is back, generated at the end (Right)</source>
         <translation>前进一步：视图靠后时回放，在末尾则生成（右方向键）</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="142"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="143"/>
         <source>▶▶ End</source>
         <translation>▶▶ 到底</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="142"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="143"/>
         <source>Run to the end</source>
         <translation>运行到底</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="142"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="143"/>
         <source>Run to the end as fast as it goes (End)</source>
         <translation>全速运行到底 (End)</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="144"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="145"/>
         <source>speed</source>
         <translation>速度</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="155"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="156"/>
         <source>Race</source>
         <translation>竞速</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="156"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="157"/>
         <source>Race: after each step the same tokens go once more through the whole model without a cache</source>
         <translation>竞速：每步之后，同样的词元不用缓存再通过整个模型一次</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="160"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="161"/>
         <source>Settings</source>
         <translation>设置</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="161"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="162"/>
         <source>Sampler, seed, KV format, weights, threads, capture, length (Ctrl+,)</source>
         <translation>采样、种子、KV 格式、权重、线程、采集、长度 (Ctrl+,)</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="164"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="165"/>
         <source>Present F11</source>
         <translation>演示 F11</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="165"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="166"/>
         <source>Large type and chosen panels, for a lecture hall (F11)</source>
         <translation>大字号和选定的面板，适合课堂 (F11)</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="170"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="171"/>
         <source>Menu</source>
         <translation>菜单</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="171"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="172"/>
         <source>Menu (F10)</source>
         <translation>菜单 (F10)</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="200"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="201"/>
         <source>Model folder…</source>
         <translation>模型文件夹…</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="247"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="248"/>
         <source>Own text…</source>
         <translation>自己的文字…</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="267"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="250"/>
+        <source>As recorded</source>
+        <translation>如录制</translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="272"/>
         <source>❚❚ Pause</source>
         <translation>❚❚ 暂停</translation>
     </message>
@@ -3618,32 +3623,32 @@
 <context>
     <name>decodescope::WhatIfPage</name>
     <message>
-        <location filename="../../ui/panels/memory/what_if_page.cpp" line="36"/>
+        <location filename="../../ui/panels/memory/what_if_page.cpp" line="39"/>
         <source>Shape</source>
         <translation>形状</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/memory/what_if_page.cpp" line="36"/>
+        <location filename="../../ui/panels/memory/what_if_page.cpp" line="39"/>
         <source>Model whose cache is computed</source>
         <translation>计算其缓存的模型</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/memory/what_if_page.cpp" line="37"/>
+        <location filename="../../ui/panels/memory/what_if_page.cpp" line="40"/>
         <source>K and V</source>
         <translation>K 与 V</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/memory/what_if_page.cpp" line="37"/>
+        <location filename="../../ui/panels/memory/what_if_page.cpp" line="40"/>
         <source>Format of K and V</source>
         <translation>K 与 V 的格式</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/memory/what_if_page.cpp" line="42"/>
+        <location filename="../../ui/panels/memory/what_if_page.cpp" line="45"/>
         <source>Bytes of the cache: strategies down, tokens to the right</source>
         <translation>缓存字节数：策略向下，词元数向右</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/memory/what_if_page.cpp" line="119"/>
+        <location filename="../../ui/panels/memory/what_if_page.cpp" line="121"/>
         <source>Asking every strategy what it would keep …</source>
         <translation>正在询问每种策略会保留什么…</translation>
     </message>

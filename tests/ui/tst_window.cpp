@@ -354,6 +354,21 @@ private Q_SLOTS:
         }
     }
 
+    // Which preset a recording was made with is not in it: its prompt is neither a preset nor the user's own text.
+    void a_recording_has_its_own_prompt() {
+        QTemporaryDir folder;
+        WindowFixture f;
+        QVERIFY(f.start());
+        const auto prompt = [&] { return f.window()->transport()->findChildren<QComboBox*>().back()->currentText(); };
+        const SessionSettings before = f.session()->settings();
+        QCOMPARE(prompt(), QStringLiteral("Own text…"));
+        QVERIFY(f.open_fake_run({}, folder));
+        QCOMPARE(prompt(), QStringLiteral("As recorded"));
+        f.session()->apply(before);
+        QVERIFY(f.wait([&] { return f.session()->state() == SessionState::Ready; }));
+        QCOMPARE(prompt(), QStringLiteral("Own text…"));
+    }
+
     void errors_stay_in_the_window() {
         WindowFixture f;
         QVERIFY(f.start());

@@ -22,6 +22,7 @@ namespace decodescope {
 namespace {
 
 const QString kOwnText = QStringLiteral("\x01own");
+const QString kRecorded = QStringLiteral("\x01recorded");
 const QString kOtherModel = QStringLiteral("\x01other");
 
 void select_data(QComboBox* box, const QString& data) {
@@ -245,6 +246,8 @@ void TransportBar::fill_prompts() {
             prompt_->setItemData(prompt_->count() - 1, QString::fromStdString(preset.what), Qt::ToolTipRole);
         }
     prompt_->addItem(tr("Own text…"), kOwnText);
+    // A recording holds the tokens of its prompt; which preset they came from is not known.
+    if (session_->state() == SessionState::Replay) prompt_->addItem(tr("As recorded"), kRecorded);
 }
 
 void TransportBar::show_state() {
@@ -258,7 +261,9 @@ void TransportBar::show_state() {
     select_data(device_, settings.backend);
     select_data(cache_, QString::fromStdString(settings.cache.id));
     show_supported_caches();
-    select_data(prompt_, settings.preset_id.isEmpty() ? kOwnText : settings.preset_id);
+    if ((prompt_->findData(kRecorded) >= 0) != replay) fill_prompts();
+    const QString preset = settings.preset_id.isEmpty() ? kOwnText : settings.preset_id;
+    select_data(prompt_, replay ? kRecorded : preset);
     const bool configure = session_->can(SessionAction::Configure);
     model_->setEnabled(session_->can(SessionAction::Open));
     device_->setEnabled(configure && !replay);
