@@ -298,12 +298,18 @@ struct ChartPlotter::Private {
         std::vector<double> centres;
         for (const Label& label : shown) centres.push_back(label.centre);
         centres = spread_labels(centres, metrics.height(), rect.top() - 8, rect.bottom() + 8);
-        painter.setFont(label_font());
+        const double room = plot_.axisRect()->margins().right() - 8;
         for (std::size_t i = 0; i < shown.size(); ++i) {
+            const QString& text = shown[i].series->label;
+            // A label ends with its number: smaller type before it is cut.
+            QFont font = label_font();
+            if (const double width = metrics.horizontalAdvance(text); width > room)
+                font.setPixelSize(std::max(font.pixelSize() * 2 / 3, static_cast<int>(font.pixelSize() * room / width)));
+            const QFontMetricsF used(font);
+            painter.setFont(font);
             painter.setPen(label_color(shown[i].series->role));
-            const double room = plot_.axisRect()->margins().right() - 8;
-            painter.drawText(QPointF(rect.right() + 8, centres[i] + (metrics.ascent() - metrics.descent()) / 2),
-                             metrics.elidedText(shown[i].series->label, Qt::ElideRight, room));
+            painter.drawText(QPointF(rect.right() + 8, centres[i] + (used.ascent() - used.descent()) / 2),
+                             used.elidedText(text, Qt::ElideRight, room));
         }
     }
 

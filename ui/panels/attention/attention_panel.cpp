@@ -15,6 +15,7 @@ namespace decodescope {
 namespace {
 
 constexpr float kThreshold = 0.02f;
+constexpr int kLeastOverview = 130;  // pixels across
 
 class AttentionPanel : public Panel {
     Q_DECLARE_TR_FUNCTIONS(AttentionPanel)
@@ -134,16 +135,26 @@ private:
         return box;
     }
 
-    // The overview is as wide as its grid needs at the height there is.
+    // What the words and boxes leave for the overview when the column is `width` wide.
+    int overview_room(int width) const {
+        int room = height() - 8;
+        for (QWidget* widget : std::initializer_list<QWidget*>{hint_, role_, mean_, hide_}) {
+            if (widget->isHidden()) continue;
+            room -= (widget->hasHeightForWidth() ? widget->heightForWidth(width) : widget->sizeHint().height()) + 4;
+        }
+        return room;
+    }
+
+    // The overview is as wide as its grid needs at the height there is; where type is large, words give way to it.
     void place() {
         const double s = theme().type_scale();
         const int most = static_cast<int>(std::clamp(width() * 0.3, 120.0, 320.0 * s));
-        int below = 0;
-        for (QWidget* widget : std::initializer_list<QWidget*>{hint_, role_, mean_, hide_})
-            below += widget->sizeHint().height() + 4;
-        const int room = height() - below - 8;
+        for (QLabel* words : {hint_, role_}) words->show();
+        for (QLabel* words : {hint_, role_})
+            if (overview_->grid_height(kLeastOverview) > overview_room(most)) words->hide();
+        const int room = overview_room(most);
         int width = most;
-        while (width > 130 && overview_->grid_height(width) > room) width -= 4;
+        while (width > kLeastOverview && overview_->grid_height(width) > room) width -= 4;
         // Never narrower than the words of its boxes, unless that took half of the panel.
         const int words = std::min(std::max(mean_->sizeHint().width(), hide_->sizeHint().width()), this->width() / 2);
         side_->setFixedWidth(std::max({width, words, static_cast<int>(std::min<double>(most, 168 * s))}));
