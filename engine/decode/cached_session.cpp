@@ -246,10 +246,9 @@ void CachedSession::add_offload_facts(KvFacts& facts) const {
 }
 
 Placement CachedSession::placement() const {
-    // Of the first layer where layers differ.
-    const CacheStrategy& strategy = cache_.of_layer(0);
+    const CacheStrategy& strategy = cache_.of_layer(kPlacedLayer);
     Placement now;
-    now.slots = storages_.front()->capacity();
+    now.slots = storage_of(kPlacedLayer).capacity();
     now.page_tokens = strategy.page_tokens();
     if (now.slots > kMostPlacedSlots || (now.page_tokens > 0 && now.slots / now.page_tokens > kMostPlacedPages))
         return {};
@@ -268,6 +267,7 @@ Placement CachedSession::placement() const {
     now.pages = strategy.page_states();
     if (const auto next = strategy.plan(1); next.ok() && !next->store_slots.empty()) {
         now.next_slot = next->settled.empty() ? next->store_slots.back() : next->settled.back().to;
+        if (now.next_slot >= next->capacity_after) now.next_slot = kNotStored;  // the row itself decides what leaves
         now.next_copies = !next->copies.empty();
     }
     return now;
