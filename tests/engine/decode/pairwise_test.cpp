@@ -198,8 +198,11 @@ TEST(Pairwise, EveryRowOfTheTableEqualsItsMask) {
         const OracleResult& oracle = strategy.mask != nullptr ? oracle_of(*strategy.mask) : oracle_of_choice(left);
         const double worst = worst_l2(fed.logits, oracle);
         EXPECT_LE(worst, tolerance_of(kv));
-        if (kv == "f32") EXPECT_LE(worst_error(fed.logits, oracle), kExact);
-        else EXPECT_GT(worst, 2 * kExact) << "nothing was rounded";
+        if (kv == "f32") {
+            EXPECT_LE(worst_error(fed.logits, oracle), kExact);
+        } else {
+            EXPECT_GT(worst, 2 * kExact) << "nothing was rounded";
+        }
         if (strategy.mask != nullptr) continue;
         for (const auto& layer : left) EXPECT_EQ(layer.size(), static_cast<std::size_t>(kTokens) - kBudget);
         if (kv != "f32") continue;  // what leaves may be another token then

@@ -61,9 +61,11 @@ TEST(PlacementRecord, EveryStepSaysWhereTheRowsLie) {
             EXPECT_EQ(state.one_slab, std::string(cache).find("slab") != std::string::npos);
             check_sound(state, step->kv.tokens_seen, step->kv.tokens_stored);
             if (step->index > 0) {  // the row went where the step before said
-                if (next != kNotStored)
+                if (next != kNotStored) {
                     EXPECT_EQ(state.rows.back().slot + state.rows.back().count - 1, next);
-                else EXPECT_GT(step->kv.tokens_seen, step->kv.capacity_tokens);  // h2o decides after the row
+                } else {
+                    EXPECT_GT(step->kv.tokens_seen, step->kv.capacity_tokens);  // h2o decides after the row
+                }
                 EXPECT_LE(step->placement.rows.size() + step->placement.pages.size(), 4u);
             }
             for (const EvictedEntry& left : step->evicted) {
