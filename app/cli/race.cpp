@@ -49,7 +49,7 @@ void print_row(const RacePoint& point) {
 }
 
 Json race_json(const RunRecording& recording, const std::vector<DerivedPoint>& derived,
-               const std::string& stop_reason) {
+               const std::string& stop_reason, const std::string& note) {
     Json result;
     result["run"] = Json::parse(run_facts_json(recording.facts()));
     result["stop_reason"] = stop_reason;
@@ -67,6 +67,7 @@ Json race_json(const RunRecording& recording, const std::vector<DerivedPoint>& d
         result["derived"].push_back(
             {{"length", p.length}, {"recompute_micros", p.recompute_micros}, {"origin", "derived"}});
     result["summary"] = gain_sentence(recording).english;
+    if (!note.empty()) result["note"] = note;
     return result;
 }
 
@@ -85,6 +86,13 @@ public:
         // length was asked for and its last token was therefore fed alone.
         if (step.phase != Phase::Decode && !prompt_asked_) return {};
         if (!arguments_.schedule.due(length, spent_, expected)) return {};
+        if (const ModelConfig& model = generation_.session().model().model->config; !can_recompute(length, model)) {
+            note_ = fmt::format(
+                "Beyond {} tokens, the model's context, the cached lane went on alone: a pass without a cache would "
+                "have to read all tokens at once.",
+                model.context);
+            return {};
+        }
         const auto tokens = generation_.tokens().first(static_cast<std::size_t>(length));
         auto point = lane_.compare(tokens, generation_.last_logits(), step.micros, stop);
         if (!point) return point.error();
@@ -97,6 +105,8 @@ public:
         return {};
     }
 
+    const std::string& note() const { return note_; }  // why lengths that were due have no row; else empty
+
 private:
     const Arguments& arguments_;
     Generation& generation_;
@@ -104,6 +114,7 @@ private:
     bool prompt_asked_;
     double spent_ = 0, last_micros_ = 0;
     std::int64_t last_length_ = 0;
+    std::string note_;
 };
 
 Result<std::vector<std::int32_t>> race_prompt(const Arguments& arguments, const Model& model, std::stop_token stop) {
@@ -116,20 +127,29 @@ Result<std::vector<std::int32_t>> race_prompt(const Arguments& arguments, const 
 std::string joined(const std::vector<std::int64_t>& lengths) { return fmt::format("{}", fmt::join(lengths, ", ")); }
 
 // Which lengths of `--recompute at=` this run can reach. One token has no row: the last one is never fed.
-Status check_lengths(const RaceSchedule& schedule, std::int64_t prompt, std::int64_t new_tokens, std::int64_t context) {
-    if (schedule.mode != RaceSchedule::Mode::At || prompt > context) return {};  // too long a prompt is refused later
-    const std::int64_t last = std::min(prompt + new_tokens - 1, context);
-    std::vector<std::int64_t> inside, beyond;
-    for (const std::int64_t length : schedule.lengths)
-        if (length < prompt || length > last) (length < prompt ? inside : beyond).push_back(length);
-    if (inside.empty() && beyond.empty()) return {};
-    std::string what;
-    if (!inside.empty()) what += fmt::format(" {} inside the prompt of {} tokens", joined(inside), prompt);
-    if (!beyond.empty())
-        what += fmt::format("{} {} beyond the end of the run", what.empty() ? "" : " and", joined(beyond));
-    const std::string sentence =
-        fmt::format("--recompute at: cannot be reached:{}; the run goes from {} to {} tokens.", what, prompt, last);
-    if (inside.size() + beyond.size() == schedule.lengths.size())
+Status check_lengths(const RaceSchedule& schedule, std::int64_t prompt, std::int64_t new_tokens,
+                     const DecodeSession& session) {
+    const ModelConfig& model = session.model().model->config;
+    // Too long a prompt is refused later.
+    if (schedule.mode != RaceSchedule::Mode::At || prompt > session.context()) return {};
+    const std::int64_t last = std::min(prompt + new_tokens - 1, session.context());
+    std::vector<std::int64_t> inside, alone, beyond;
+    for (const std::int64_t length : schedule.lengths) {
+        if (length < prompt) inside.push_back(length);
+        else if (length > last) beyond.push_back(length);
+        else if (!can_recompute(length, model)) alone.push_back(length);
+    }
+    const std::size_t missed = inside.size() + alone.size() + beyond.size();
+    if (missed == 0) return {};
+    std::vector<std::string> what;
+    if (!inside.empty()) what.push_back(fmt::format("{} inside the prompt of {} tokens", joined(inside), prompt));
+    if (!alone.empty())
+        what.push_back(fmt::format("{} beyond the context of {} tokens, which a pass without a cache cannot exceed",
+                                   joined(alone), model.context));
+    if (!beyond.empty()) what.push_back(fmt::format("{} beyond the end of the run", joined(beyond)));
+    const std::string sentence = fmt::format("--recompute at: cannot be reached: {}; the run goes from {} to {} tokens.",
+                                             fmt::join(what, " and "), prompt, last);
+    if (missed == schedule.lengths.size())
         return make_error(ErrorKind::Argument, sentence, "Choose other lengths or more new tokens (-n).");
     print_message("decodescope: {}\n", sentence);
     return {};
@@ -163,12 +183,14 @@ Status check_rows(const RaceSchedule& schedule, const Generation& generation, co
     return {};
 }
 
-void print_end(const RunRecording& recording, std::size_t derived, bool prompt_asked, const std::string& stop_reason) {
+void print_end(const RunRecording& recording, std::size_t derived, bool prompt_asked, const std::string& stop_reason,
+               const std::string& note) {
     std::int32_t lengths = prompt_asked ? 1 : 0;
     for (std::int32_t i = 0; i < recording.step_count(); ++i) lengths += recording.step(i)->phase == Phase::Decode;
     print("{} of {} lengths measured; stopped: {}.\n", recording.race_count(), lengths, stop_reason);
     if (derived > 0) print("--json lists derived times for the {} between them.\n", derived);
     print("{}\n", gain_sentence(recording).english);
+    if (!note.empty()) print("{}\n", note);
 }
 
 // Measures until the end or until a stop was asked for; what was measured stays.
@@ -192,8 +214,6 @@ Status run_race(const Arguments& arguments, std::stop_token stop) {
     if (!prompt) return prompt.error();
     const auto prompt_length = static_cast<std::int64_t>(prompt->size());
     const std::int64_t new_tokens = std::max<std::int64_t>(arguments.new_tokens, 1);
-    DS_RETURN_IF_ERROR(
-        check_lengths(arguments.schedule, prompt_length, new_tokens, (*loaded)->model->config.context));
 
     SessionConfig session_config;
     session_config.cache = cache_or_default(arguments);
@@ -202,6 +222,7 @@ Status run_race(const Arguments& arguments, std::stop_token stop) {
     session_config.prefill_chunk = arguments.chunk;
     auto session = DecodeSession::create(*loaded, session_config);
     if (!session) return session.error();
+    DS_RETURN_IF_ERROR(check_lengths(arguments.schedule, prompt_length, new_tokens, **session));
     auto lane = RecomputeLane::create(*loaded);
     if (!lane) return lane.error();
 
@@ -226,10 +247,10 @@ Status run_race(const Arguments& arguments, std::stop_token stop) {
     DS_RETURN_IF_ERROR(check_rows(arguments.schedule, generation, *recording));
     const auto derived = derived_points(**loaded, *recording);
     if (arguments.json)
-        print("{}\n", race_json(*recording, derived, generation.stop_reason())
+        print("{}\n", race_json(*recording, derived, generation.stop_reason(), runner.note())
               .dump(1, ' ', false, Json::error_handler_t::replace));
     else
-        print_end(*recording, derived.size(), prompt_asked, generation.stop_reason());
+        print_end(*recording, derived.size(), prompt_asked, generation.stop_reason(), runner.note());
     return {};
 }
 

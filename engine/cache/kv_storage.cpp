@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <string_view>
 #include <utility>
 
 #include "kernels/api/int8_row.h"
@@ -21,6 +22,16 @@ double micros_since(std::chrono::steady_clock::time_point start) {
     return std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count();
 }
 
+Status check_device(std::string_view what, const Backend& backend, std::int64_t bytes) {
+    const std::int64_t limit = backend.info().memory_bytes;
+    const std::int64_t taken = backend.memory().total_bytes();
+    if (limit <= 0 || bytes <= limit - taken) return {};
+    return make_error(ErrorKind::Memory,
+                      fmt::format("{} needs {} bytes and {} of {} bytes are free on {}.", what, bytes,
+                                  std::max<std::int64_t>(limit - taken, 0), limit, backend.info().title),
+                      "Choose a smaller capacity, a shorter context or f16 for the cache.");
+}
+
 }  // namespace
 
 KvStorage::KvStorage(std::shared_ptr<Backend> backend, const KvShape& shape)
@@ -36,7 +47,7 @@ Result<std::unique_ptr<KvStorage>> KvStorage::create(std::shared_ptr<Backend> ba
     storage->pool_ = std::move(pool);
     auto bytes = shape.total_bytes(capacity, page_tokens > 0);
     if (!bytes.ok()) return bytes.error();
-    DS_RETURN_IF_ERROR(storage->reserve_fits(*bytes));
+    DS_RETURN_IF_ERROR(check_fits(*storage->backend_, place, *bytes));
     const int layers_per_block = one_slab ? shape.layers : 1;
     for (int layer = 0; layer < shape.layers; layer += layers_per_block) {
         Block block;
@@ -49,14 +60,13 @@ Result<std::unique_ptr<KvStorage>> KvStorage::create(std::shared_ptr<Backend> ba
     return storage;
 }
 
-Status KvStorage::check_fits(const Backend& backend, std::int64_t bytes) {
-    const std::int64_t limit = backend.info().memory_bytes;
-    const std::int64_t taken = backend.memory().total_bytes();
-    if (limit <= 0 || bytes <= limit - taken) return {};
-    return make_error(ErrorKind::Memory,
-                      fmt::format("The KV cache needs {} bytes and {} of {} bytes are free on {}.", bytes,
-                                  std::max<std::int64_t>(limit - taken, 0), limit, backend.info().title),
-                      "Choose a smaller capacity, a shorter context or f16 for the cache.");
+Status KvStorage::check_fits(const Backend& backend, OffloadPlace place, std::int64_t bytes) {
+    if (place != OffloadPlace::None) return check_offload_fits(place, bytes);
+    return check_device("The KV cache", backend, bytes);
+}
+
+Status KvStorage::check_pool_fits(const Backend& backend, std::int64_t bytes) {
+    return check_device("One layer of the offloaded KV cache", backend, bytes);
 }
 
 Result<BufferPtr> KvStorage::allocate_block(const Block& block, std::int64_t capacity, MemoryPurpose purpose) {
@@ -64,10 +74,10 @@ Result<BufferPtr> KvStorage::allocate_block(const Block& block, std::int64_t cap
     shape.layers = block.layers;
     auto bytes = shape.total_bytes(capacity, page_tokens_ > 0);
     if (!bytes.ok()) return bytes.error();
-    DS_RETURN_IF_ERROR(reserve_fits(*bytes));
-    const bool offloaded = place_ != OffloadPlace::None && purpose == MemoryPurpose::KvCache;
-    auto buffer = offloaded ? allocate_offloaded(place_, static_cast<std::size_t>(*bytes))
-                            : backend_->allocate(static_cast<std::size_t>(*bytes), purpose);
+    const OffloadPlace place = purpose == MemoryPurpose::KvCache ? place_ : OffloadPlace::None;
+    DS_RETURN_IF_ERROR(check_fits(*backend_, place, *bytes));
+    auto buffer = place != OffloadPlace::None ? allocate_offloaded(place, static_cast<std::size_t>(*bytes))
+                                              : backend_->allocate(static_cast<std::size_t>(*bytes), purpose);
     if (!buffer.ok()) return buffer.error();
     return buffer;
 }
@@ -147,7 +157,7 @@ Result<std::unique_ptr<KvStorage>> KvStorage::clone(std::span<const SlotMove> us
     copy->page_tokens_ = page_tokens_;
     copy->place_ = place_;
     copy->pool_ = pool_;
-    DS_RETURN_IF_ERROR(reserve_fits(live_bytes_));
+    DS_RETURN_IF_ERROR(check_fits(*backend_, place_, live_bytes_));
     for (const auto& block : blocks_) {
         Block own;
         own.first_layer = block.first_layer;

@@ -19,7 +19,7 @@ namespace decodescope {
 class KvStorage {
 public:
     // One allocation of purpose KvCache per layer, or one for all layers. Memory error with both numbers, before
-    // anything is allocated, when the backend's memory cannot hold it.
+    // anything is allocated, when the memory in which the rows are to lie cannot hold them.
     // `page_tokens`: rows of one page, of which `capacity` is a multiple; 0: not divided.
     // `place`, `pool`: where the rows lie when not on the device, and what the views then point into; see fetch_layer.
     static Result<std::unique_ptr<KvStorage>> create(std::shared_ptr<Backend> backend, const KvShape& shape,
@@ -27,8 +27,10 @@ public:
                                                      OffloadPlace place = OffloadPlace::None,
                                                      std::shared_ptr<OffloadPool> pool = nullptr);
 
-    // Memory error with both numbers when `bytes` more do not fit into the backend's memory.
-    static Status check_fits(const Backend& backend, std::int64_t bytes);
+    // Memory error with both numbers when `bytes` more do not fit where the rows are to lie.
+    static Status check_fits(const Backend& backend, OffloadPlace place, std::int64_t bytes);
+    // The same of the pool: room on the device for one layer of an offloaded cache.
+    static Status check_pool_fits(const Backend& backend, std::int64_t bytes);
 
     // Makes the room that the plan asks for: per block (a layer, or the slab) new memory, copy, free old; the staging
     // buffer, which counts as activations; and the copies within the storage. After an error every stored row is still
@@ -82,7 +84,6 @@ private:
     };
 
     KvStorage(std::shared_ptr<Backend> backend, const KvShape& shape);
-    Status reserve_fits(std::int64_t bytes) const { return check_fits(*backend_, bytes); }
     Result<BufferPtr> allocate_block(const Block& block, std::int64_t capacity, MemoryPurpose purpose);
     std::int64_t moved_bytes(const Block& from, const Block& to, std::span<const SlotMove> moves) const;
     Status stage(std::int64_t rows);

@@ -11,8 +11,12 @@
 #include <cstring>
 #include <string>
 
+#include "engine/support/file.h"
+
 namespace decodescope {
 namespace {
+
+constexpr std::int64_t kAskSystemFrom = std::int64_t{16} << 20;  // bytes; a growing cache asks in every step
 
 class MappedBuffer final : public Buffer {
 public:
@@ -77,6 +81,16 @@ std::string_view offload_name(OffloadPlace place) {
 Result<BufferPtr> allocate_offloaded(OffloadPlace place, std::size_t bytes) {
     DS_CHECK(place != OffloadPlace::None && bytes > 0);
     return place == OffloadPlace::File ? map_file(bytes) : map_memory(bytes);
+}
+
+Status check_offload_fits(OffloadPlace place, std::int64_t bytes) {
+    if (place != OffloadPlace::Host || bytes < kAskSystemFrom) return {};
+    const std::int64_t available = available_memory_bytes();
+    if (available <= 0 || bytes <= available) return {};
+    return make_error(ErrorKind::Memory,
+                      fmt::format("The offloaded KV cache needs {} bytes and {} are free in the host's memory.", bytes,
+                                  available),
+                      "Choose a smaller capacity, or offload=file.");
 }
 
 Status OffloadPool::reserve(std::int64_t bytes) {

@@ -18,6 +18,9 @@ std::string_view offload_name(OffloadPlace place);  // "none", "host", "file"
 // is mapped, so that a full disk is an error here and not a signal later. Memory error that names the bytes; File error
 // that names the folder and what the system said.
 Result<BufferPtr> allocate_offloaded(OffloadPlace place, std::size_t bytes);
+// Memory error with both numbers when the host has not `bytes` left. Small requests are not asked about, and of a file
+// the disk decides.
+Status check_offload_fits(OffloadPlace place, std::int64_t bytes);
 
 // What was moved between such memory and the device since begin_step().
 struct OffloadTraffic {

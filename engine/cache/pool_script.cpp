@@ -70,12 +70,14 @@ Result<PoolScript::Counts> PoolScript::make_pool(const std::vector<std::string>&
         if (const auto value = value_of(words[i], "pages")) pages = value;
         if (const auto value = value_of(words[i], "page")) page = value;
     }
-    if (words.size() != 3 || !pages || !page || *pages < 1 || *pages > kMostScriptPages || *page < 1 ||
-        *page > kLargestPage || !std::has_single_bit(static_cast<std::uint64_t>(*page))) {
-        return make_error(ErrorKind::Argument, "A pool needs a number of pages and tokens of a page.",
-                          fmt::format("Write new pages=N page=P, N from 1 to {}, P a power of two from 1 to {}.",
-                                      kMostScriptPages, kLargestPage));
-    }
+    const std::string rule = fmt::format("Write new pages=N page=P, N from 1 to {}, P a power of two from 1 to {}.",
+                                         kMostScriptPages, kLargestPage);
+    if (words.size() != 3 || !pages || !page)
+        return make_error(ErrorKind::Argument, "A pool needs a number of pages and tokens of a page.", rule);
+    if (*pages < 1 || *pages > kMostScriptPages)
+        return make_error(ErrorKind::Argument, fmt::format("A pool cannot have {} pages.", *pages), rule);
+    if (*page < 1 || *page > kLargestPage || !std::has_single_bit(static_cast<std::uint64_t>(*page)))
+        return make_error(ErrorKind::Argument, fmt::format("A page cannot have {} tokens.", *page), rule);
     sequences_.clear();
     pool_ = std::make_shared<PagePool>(*pages, *page);
     options_.log2_page = std::countr_zero(static_cast<std::uint64_t>(*page));

@@ -50,14 +50,17 @@ Result<std::int64_t> kv_bytes(const LoadedModel& model, const KvFormat& format, 
 Result<std::vector<std::shared_ptr<KvStorage>>> make_storages(const LoadedModel& model, const KvFormat& format,
                                                               const LayerGroups& cache, OffloadPlace place) {
     KvShape shape = kv_shape(model.model->config, format);
-    std::int64_t bytes = 0;  // of all groups: refused before the first is allocated
+    std::int64_t bytes = 0;       // of all groups: refused before the first is allocated
+    std::int64_t pool_bytes = 0;  // of a layer
     for (int g = 0; g < cache.count(); ++g) {
         shape.layers = cache.layers_of(g);
         auto group_bytes = shape.total_bytes(cache.group(g).capacity(), cache.group(g).page_tokens() > 0);
         if (!group_bytes.ok()) return group_bytes.error();
         if (__builtin_add_overflow(bytes, *group_bytes, &bytes)) bytes = std::numeric_limits<std::int64_t>::max();
+        pool_bytes = std::max(pool_bytes, *group_bytes / shape.layers);
     }
-    if (place != OffloadPlace::File) DS_RETURN_IF_ERROR(KvStorage::check_fits(*model.backend, bytes));
+    DS_RETURN_IF_ERROR(KvStorage::check_fits(*model.backend, place, bytes));
+    if (place != OffloadPlace::None) DS_RETURN_IF_ERROR(KvStorage::check_pool_fits(*model.backend, pool_bytes));
     const auto pool = place == OffloadPlace::None ? nullptr : std::make_shared<OffloadPool>(model.backend);
     std::vector<std::shared_ptr<KvStorage>> storages;
     for (int g = 0; g < cache.count(); ++g) {
@@ -243,10 +246,9 @@ void CachedSession::add_offload_facts(KvFacts& facts) const {
 }
 
 Placement CachedSession::placement() const {
-    // Of the first layer where layers differ.
-    const CacheStrategy& strategy = cache_.of_layer(0);
+    const CacheStrategy& strategy = cache_.of_layer(kPlacedLayer);
     Placement now;
-    now.slots = storages_.front()->capacity();
+    now.slots = storage_of(kPlacedLayer).capacity();
     now.page_tokens = strategy.page_tokens();
     if (now.slots > kMostPlacedSlots || (now.page_tokens > 0 && now.slots / now.page_tokens > kMostPlacedPages))
         return {};
@@ -265,6 +267,7 @@ Placement CachedSession::placement() const {
     now.pages = strategy.page_states();
     if (const auto next = strategy.plan(1); next.ok() && !next->store_slots.empty()) {
         now.next_slot = next->settled.empty() ? next->store_slots.back() : next->settled.back().to;
+        if (now.next_slot >= next->capacity_after) now.next_slot = kNotStored;  // the row itself decides what leaves
         now.next_copies = !next->copies.empty();
     }
     return now;

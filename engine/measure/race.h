@@ -21,6 +21,10 @@ public:
     virtual Result<RacePoint> compare(std::span<const std::int32_t> tokens, std::span<const float> cached_logits,
                                       double cached_micros, std::stop_token stop) = 0;
 };
+// Whether there is a full pass to compare with. A cache whose positions are counted anew goes on beyond the model's
+// context; a pass over all tokens would give them positions that the model was never trained for.
+inline bool can_recompute(std::int64_t length, const ModelConfig& config) { return length <= config.context; }
+
 // A lane over a session of the recompute strategy; what create() makes.
 std::unique_ptr<RecomputeLane> make_recompute_lane(std::unique_ptr<DecodeSession> session);
 

@@ -10,6 +10,7 @@ namespace decodescope {
 constexpr std::int64_t kMostPlacedSlots = std::int64_t{1} << 20;
 constexpr std::int64_t kMostPlacedPages = std::int64_t{1} << 16;
 constexpr std::int32_t kNotStored = -1;
+constexpr std::int32_t kPlacedLayer = 0;  // whose rows are recorded, where layers keep different tokens
 
 // Rows of consecutive positions in consecutive slots. Slot kNotStored: they are not stored (any more).
 struct RowRun {

@@ -46,6 +46,35 @@ TEST_F(Program, NumbersDoNotFollowTheLocale) {
     }
 }
 
+// Positions that are counted inside the cache let it run on beyond the context, where no full pass can follow.
+TEST_F(Program, RaceBeyondTheContext) {
+    fs::copy(fs::path(DECODESCOPE_SOURCE_DIR) / "resources/model/bundled", folder_ / "short");
+    std::string config = read_whole(folder_ / "short/config.json");
+    const std::string context = "\"max_position_embeddings\": ";
+    ASSERT_NE(config.find(context + "2048"), std::string::npos);
+    config.replace(config.find(context + "2048"), context.size() + 4, context + "24");
+    std::ofstream(folder_ / "short/config.json", std::ios::binary) << config;
+    const std::string race =
+        "race -m short --cache sinks:sinks=2,window=6,positions=rebased --tokens 5,6,7 -n 25 --ignore-eos ";
+    const Json j = run_json(race + "--recompute every --json");
+    ASSERT_EQ(j["rows"].size(), 21u);
+    EXPECT_EQ(j["rows"].back()["length"], 24);
+    EXPECT_EQ(j["stop_reason"], "length");
+    EXPECT_NE(j["note"].get<std::string>().find("Beyond 24 tokens, the model's context"), std::string::npos);
+    const Json inside = run_json(race + "--recompute at=22,24,25 --json");
+    EXPECT_EQ(inside["rows"].size(), 2u);
+    EXPECT_FALSE(run_json(race + "--recompute at=22 --json").contains("note"));
+    const Outcome none = run(race + "--recompute at=26,40");
+    EXPECT_EQ(none.code, 1);
+    EXPECT_NE(none.err.find("26 beyond the context of 24 tokens, which a pass without a cache cannot exceed and 40 "
+                            "beyond the end of the run; the run goes from 3 to 27 tokens."),
+              std::string::npos)
+        << none.err;
+    // A cache with the text's own positions ends there.
+    EXPECT_EQ(run_json("race -m short --cache ring:window=6 --tokens 5,6,7 -n 25 --ignore-eos --json")["stop_reason"],
+              "context_full");
+}
+
 // TK-02: a prompt file is read as it is, carriage returns and byte-order mark included.
 TEST_F(Program, PromptFilesAreReadByteByByte) {
     const std::string text = "line1\r\nline2\r\n", mark = "\xEF\xBB\xBF";

@@ -61,6 +61,7 @@ private Q_SLOTS:
     void zoomed_in();
     void words_of_a_page();
     void words_of_a_ring();
+    void words_where_layers_differ();
     void table_has_every_slot();
     void groups_of_a_format();
     void degenerate();
@@ -264,6 +265,51 @@ void TestPlacement::words_of_a_ring() {
     QVERIFY2(slot.contains(QStringLiteral("Slot 0 · holds position 16")), qPrintable(slot));
     Fixture grown(run_of("growing", 3));
     QVERIFY(placement_sentence(grown.track, grown.view, grown.story).contains(QStringLiteral("copied")));
+}
+
+// Scores decide in every layer apart, and the map is of one: it says which, and takes no other's losses for its own.
+void TestPlacement::words_where_layers_differ() {
+    RunFacts facts = fake_run_facts(run_of("h2o"));
+    facts.cache_spec = "h2o:budget=4,recent=2";
+    const auto recording = std::make_shared<RunRecording>(std::move(facts), RecordingLimits{});
+    for (std::int32_t position = 0; position < 5; ++position) {
+        RunRecording::NewRow row;
+        row.row = {position, position, position < 4 ? 0 : 1, Phase::Prefill, false, false};
+        recording->append_row(row, {}, {}, {}, position + 1, {});
+        if (position < 3) continue;
+        StepFacts step;
+        step.index = recording->step_count();
+        step.kv.tokens_seen = position + 1;
+        step.kv.tokens_stored = step.kv.capacity_tokens = 4;
+        step.placement.known = step.placement.whole = true;
+        step.placement.slots = 4;
+        step.placement.rows = {{0, 0, 4}};
+        if (position == 4) {
+            step.placement.rows = {{0, 0, 1}, {2, 2, 2}, {4, 1, 1}};
+            for (std::int32_t layer = 0; layer < 4; ++layer) step.evicted.push_back({layer == 0 ? 1 : 0, layer, 0.5f});
+        }
+        recording->append_step(std::move(step));
+    }
+    ViewedStep view = viewed_step(recording.get(), 1);
+    TokenTrack tokens;
+    CacheStory story;
+    PlacementTrack track;
+    tokens.update(recording.get());
+    story.update(recording.get());
+    track.update(recording.get(), 1);
+    const QString sentence = placement_sentence(track, view, story);
+    QVERIFY2(sentence.startsWith(QStringLiteral("layer 0 of 4: each layer keeps tokens of its own · 4 of 5 tokens")),
+             qPrintable(sentence));
+    const auto box = [&](int position, int slot) {
+        PlacementHit hit;
+        hit.position = position;
+        hit.slot = slot;
+        return placement_facts({*recording, view, tokens, track}, hit).join(QLatin1Char('\n'));
+    };
+    QVERIFY2(box(1, -1).contains(QStringLiteral("evicted in step 1")), qPrintable(box(1, -1)));
+    QVERIFY2(box(0, 0).contains(QStringLiteral("lies in slot 0")), qPrintable(box(0, 0)));
+    Fixture ring(run_of("ring"));
+    QVERIFY(!placement_sentence(ring.track, ring.view, ring.story).contains(QStringLiteral("layer 0")));
 }
 
 void TestPlacement::table_has_every_slot() {

@@ -184,7 +184,9 @@ void EngineWorker::race(const Ticket& ticket, bool flat_out) {
     const StepFacts& step = run_->generation->last_step();
     const auto tokens = run_->session->tokens();
     const auto length = static_cast<std::int64_t>(tokens.size());
-    const std::int64_t flops = recompute_step_cost(run_->loaded->program, run_->loaded->model->config, length).flops;
+    const ModelConfig& model = run_->loaded->model->config;
+    if (!can_recompute(length, model)) return tell_alone(model.context);
+    const std::int64_t flops = recompute_step_cost(run_->loaded->program, model, length).flops;
     tell_stride(run_->pacer.stride(flops, flat_out), run_->pacer.expected_micros(flops));
     if (!run_->pacer.due(length, flops, flat_out) || !make_lane()) return;
 
@@ -203,6 +205,14 @@ void EngineWorker::race(const Ticket& ticket, bool flat_out) {
     run_->pacer.learn(point.recompute_micros, flops);
     run_->recording->append_race_point(point);
     link_->mark();
+}
+
+void EngineWorker::tell_alone(std::int64_t context) {
+    if (std::exchange(run_->alone_told, true)) return;
+    say(SessionMessage::Kind::Info,
+        tr("Beyond %1 tokens, the model's context, the cached lane goes on alone: a pass without a cache would have to "
+           "read all tokens at once.")
+            .arg(context));
 }
 
 void EngineWorker::tell_stride(int stride, double expected_micros) {

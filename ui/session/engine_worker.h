@@ -66,6 +66,7 @@ private:
     Status do_play(const Ticket& ticket, bool flat_out);
     Status step_once(const Ticket& ticket, bool flat_out);
     void race(const Ticket& ticket, bool flat_out);
+    void tell_alone(std::int64_t context);
     bool make_lane();
     void tell_stride(int stride, double expected_micros);
     void adopt(LiveRunPtr run);

@@ -24,6 +24,7 @@ struct LiveRun {
     std::vector<std::shared_ptr<DecodeSession>> branches;  // that it was forked from: they keep their rows
     std::unique_ptr<RecomputeLane> lane;  // made when it is first needed
     bool lane_failed = false;
+    bool alone_told = false;  // that there is no race beyond the context
     bool broken = false;  // an unexpected error interrupted it: what is recorded stays, going on needs a reset
     RacePacer pacer;
     // A step that was cancelled was not fed: the run can go on.

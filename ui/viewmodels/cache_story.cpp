@@ -3,6 +3,7 @@
 #include <QCoreApplication>
 #include <cmath>
 
+#include "engine/cache/strategy_descriptor.h"
 #include "ui/viewmodels/format.h"
 
 namespace decodescope {
@@ -20,6 +21,11 @@ CacheKind kind_of(const std::string& spec) {
     return CacheKind::Other;
 }
 
+std::int64_t differing_layers(const RunFacts& facts) {
+    const StrategyDescriptor* strategy = find_strategy(facts.cache_spec.substr(0, facts.cache_spec.find(':')));
+    return strategy != nullptr && strategy->per_layer && facts.config.layers > 1 ? facts.config.layers : 0;
+}
+
 ExportCell number_or_nothing(float value) {
     if (!std::isfinite(value)) return std::monostate{};
     return static_cast<double>(value);
@@ -32,12 +38,17 @@ void CacheStory::update(const RunRecording* recording) {
         source_ = recording;
         copied_.clear();
         kind_ = recording == nullptr ? CacheKind::None : kind_of(recording->facts().cache_spec);
+        layers_ = recording == nullptr ? 0 : differing_layers(recording->facts());
     }
     const int count = recording == nullptr ? 0 : recording->step_count();
     for (int step = static_cast<int>(copied_.size()); step < count; ++step) {
         const auto facts = recording->step(step);
         copied_.push_back((copied_.empty() ? 0 : copied_.back()) + (facts ? facts->kv.copied_bytes : 0));
     }
+}
+
+QString CacheStory::layer_words() const {
+    return layers_ == 0 ? QString() : Words::tr("layer 0 of %1: each layer keeps tokens of its own").arg(layers_);
 }
 
 std::int64_t CacheStory::copied_bytes(int step) const {

@@ -18,6 +18,9 @@ public:
     // Takes over steps that were appended since the last call; another recording starts anew.
     void update(const RunRecording* recording);
     CacheKind kind() const { return kind_; }
+    bool layers_differ() const { return layers_ > 0; }  // each keeps tokens of its own
+    // "layer 0 of 6: each layer keeps tokens of its own": where rows lie is recorded of the first; else empty.
+    QString layer_words() const;
     // Bytes copied by all steps up to and including this one.
     std::int64_t copied_bytes(int step) const;
     // "21 of 64 slots · 63.0 KiB of 192 KiB used [measured]"
@@ -30,6 +33,7 @@ public:
 private:
     const RunRecording* source_ = nullptr;
     CacheKind kind_ = CacheKind::None;
+    std::int64_t layers_ = 0;           // where they differ
     std::vector<std::int64_t> copied_;  // [steps], running sum
 };
 

@@ -129,10 +129,12 @@ QString placement_sentence(const PlacementTrack& track, const ViewedStep& view, 
     if (!view.facts || story.kind() == CacheKind::Recompute) return story.sentence(view);
     if (!state.known) return Words::tr("where the rows lie is not captured in this recording");
     const KvFacts& kv = view.facts->kv;
-    if (state.page_tokens == 0)
-        return kv.tokens_stored < kv.tokens_seen || story.kind() == CacheKind::Other
-                   ? QStringList{story.sentence(view), next_words(track)}.join(QStringLiteral(" · "))
-                   : story.sentence(view);
+    if (state.page_tokens == 0) {
+        QStringList parts{story.layer_words(), story.sentence(view)};
+        if (kv.tokens_stored < kv.tokens_seen || story.kind() == CacheKind::Other) parts << next_words(track);
+        parts.removeAll(QString());
+        return parts.join(QStringLiteral(" · "));
+    }
     const std::int64_t wasted = wasted_slots(state, kv);
     QStringList parts{Words::tr("%1 pages for %2 tokens, %3 shared [measured]")
                           .arg(format_count(kv.pages_used), format_count(kv.tokens_stored),
@@ -161,7 +163,7 @@ QStringList placement_facts(const PlacementScene& scene, const PlacementHit& hit
     QStringList lines;
     if (!hit.in_memory) {
         const QString name = Words::tr("Position %1 · ").arg(hit.position) + token_words(scene, hit.position);
-        const auto gone = scene.recording.evicted_at(hit.position, scene.step.facts->index);
+        const auto gone = scene.recording.evicted_at(hit.position, scene.step.facts->index, kPlacedLayer);
         if (hit.slot < 0)
             return {name, gone ? Words::tr("evicted in step %1: no later token reads it").arg(*gone)
                                : Words::tr("not stored")};

@@ -66,7 +66,7 @@ TEST(CacheSpec, RefusesByName) {
     expect_refused("heavy:budget=8", "\"heavy\"", "recompute, growing, preallocated, ring, sinks, paged and h2o");
     expect_refused("ring:window=0", "\"0\"", "a whole number from 1 to 16777216");
     expect_refused("sinks:positions=learned", "\"learned\"", "one of absolute and rebased");
-    for (const char* page : {"0", "3", "15", "512", "-1", ""})
+    for (const char* page : {"0", "3", "12", "15", "24", "48", "512", "-1", ""})
         expect_refused(std::string("paged:page=") + page, std::string("\"") + page + "\"", "one of 1, 2, 4, 8, 16");
     expect_refused("Growing", "\"Growing\"", "growing");
     expect_refused("growing:capacity=3", "\"capacity\"", "It has offload.");

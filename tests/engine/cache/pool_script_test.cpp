@@ -1,4 +1,5 @@
 // `pool --script`: figures worked out by hand.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -73,6 +74,27 @@ TEST(PoolScript, ErrorsChangeNothing) {
         EXPECT_EQ(after.cached, before.cached) << line;
         EXPECT_EQ(after.owners, before.owners) << line;
     }
+}
+
+// Pages of any size that is a power of two; others are refused by their number, and the pool stays.
+TEST(PoolScript, PageSizes) {
+    PoolScript script;
+    for (const int page : {1, 2, 4, 8, 16, 32, 64, 128, 256}) {
+        const PoolState made = script.run(fmt::format("new pages=3 page={}", page));
+        EXPECT_EQ(made.error, "") << page;
+        const PoolState state = script.run("start A 1,2,3,4,5,6,7,8,9");
+        EXPECT_EQ(state.error.empty(), page * 3 >= 9) << page;
+        if (!state.error.empty()) continue;
+        EXPECT_EQ(state.tables.at("A").size(), static_cast<std::size_t>((9 + page - 1) / page));
+    }
+    const PoolState before = script.run("");
+    for (const int page : {0, 3, 12, 24, 48, 192, 512, -8}) {
+        const PoolState after = script.run(fmt::format("new pages=3 page={}", page));
+        EXPECT_NE(after.error.find(fmt::format("A page cannot have {} tokens.", page)), std::string::npos) << after.error;
+        EXPECT_NE(after.error.find("a power of two from 1 to 256"), std::string::npos);
+        EXPECT_EQ(after.tables, before.tables);
+    }
+    EXPECT_NE(script.run("new pages=0 page=4").error.find("cannot have 0 pages"), std::string::npos);
 }
 
 }  // namespace

@@ -219,6 +219,29 @@ TEST(Batch, PG15_AnInterruptedStepGoesOnFromAllTokens) {
         expect_same(together.result(static_cast<SequenceId>(i)), alone(probed.model, config, talks[i]));
 }
 
+// One that was ended after 5 new tokens, the one not yet fed included, and is taken up again later, from all that it had.
+TEST(Batch, PG15_TakenUpAgainFromAllItsTokens) {
+    const auto model = loaded(make_tiny_llama());
+    const auto config = session_config("paged:page=4,pages=12", "f32", 8);
+    const Talk whole = talk(random_tokens(9, 97, 5), 12);
+    const TalkResult expected = alone(model, config, whole);
+    Together together(model, config);
+    together.add(whole);
+    together.add(talk(random_tokens(7, 97, 6), 3));
+    while (together.batch->tokens(0).size() < 9u + 5u) together.run(1);
+    together.batch->cancel(0);
+    const auto had = together.batch->tokens(0);
+    const std::vector<std::int32_t> so_far(had.begin(), had.end());
+    EXPECT_EQ(so_far, std::vector(expected.tokens.begin(), expected.tokens.begin() + 14));
+    together.run();  // the other one goes on meanwhile
+    const SequenceId again = together.add(talk(so_far, 7));
+    together.run();
+    EXPECT_EQ(together.result(again).tokens, expected.tokens);
+    EXPECT_EQ(together.result(again).logits.size(), 7u);  // nothing is given twice
+    EXPECT_EQ(together.batch->sequence(again).found_tokens, 12);  // its own pages, still there
+    EXPECT_EQ(together.batch->pool()->free_pages(), 12);
+}
+
 TEST(Batch, CancelledSequencesKeepWhatTheyHave) {
     const auto model = loaded(make_tiny_llama());
     BatchConfig config = Together::batch_config(session_config("paged:page=4,pages=8", "f32", 8));

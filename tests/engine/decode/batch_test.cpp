@@ -159,6 +159,49 @@ TEST(Batch, CC10_EachStopsForItself) {
     EXPECT_EQ(together.batch->pool()->free_pages(), 16);
 }
 
+// CC-10: who stops at the end token and who does not is each one's own; the end token is then fed like any other, and
+// ends a prompt without ending the run.
+TEST(Batch, CC10_OnlyThoseStopThatShall) {
+    constexpr std::int32_t kEnd = 3;
+    TinyOptions options;
+    options.eos = kEnd;
+    Probed probed(make_tiny_llama(options));
+    for (const bool first_stops : {true, false}) {
+        Together together(probed.model, session_config("paged:page=4,pages=16"));
+        std::vector<Talk> talks = {talk(4, 1, 6), talk(5, 2, 6), talk(3, 3, 6)};
+        talks[0].stop_at_eos = first_stops;
+        talks[1].stop_at_eos = !first_stops;
+        talks[2].stop_at_eos = true;
+        talks[2].prompt.back() = kEnd;
+        for (const Talk& one : talks) together.add(one);
+        int step = 0;
+        probed.backend->after_run = [&](StepOutputs& outputs) -> Status {
+            ++step;
+            std::fill(outputs.logits.begin(), outputs.logits.end(), 0.0f);
+            // In the third step everybody draws the end token but the last one, which draws it in the fifth.
+            const std::size_t rows = outputs.logits.size() / 97;
+            for (std::size_t r = 0; r < rows; ++r) {
+                const bool ends = r + 1 == rows ? step == 5 : step == 3;
+                outputs.logits[r * 97 + static_cast<std::size_t>(ends ? kEnd : 50)] = 9.0f;
+            }
+            return {};
+        };
+        together.run();
+        const SequenceId stops = first_stops ? 0 : 1, goes_on = first_stops ? 1 : 0;
+        EXPECT_EQ(together.result(stops).stop_reason, "eos");
+        EXPECT_EQ(together.result(stops).logits.size(), 3u);
+        EXPECT_EQ(together.result(goes_on).stop_reason, "length");
+        EXPECT_EQ(together.result(goes_on).logits.size(), 6u);
+        EXPECT_EQ(together.result(2).stop_reason, "eos");
+        EXPECT_EQ(together.result(2).logits.size(), 5u);
+        // Rows of each step: the one that has ended has none, whatever the others do.
+        std::vector<std::int64_t> rows;
+        for (const BatchStep& one : together.seen) rows.push_back(one.rows);
+        EXPECT_EQ(rows, (std::vector<std::int64_t>{4 + 5 + 3, 3, 3, 2, 2, 1}));
+        EXPECT_EQ(together.batch->pool()->free_pages(), 16);
+    }
+}
+
 // CC-11: every sequence is sampled from its own last row.
 TEST(Batch, CC11_TheRowOfTheLastTokenIsSampled) {
     Probed probed(make_tiny_llama());

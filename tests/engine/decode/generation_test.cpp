@@ -262,6 +262,32 @@ TEST(Generation, ContinuesAfterTheSessionWasCut) {
         EXPECT_EQ(generation.tokens().size(), 8u);
     }
 }
+// A step in parts that is given up, as often as one likes: the token that was not fed is still the next one, and it
+// still counts as generated.
+TEST(Generation, PG15_AnAbandonedStepKeepsItsPendingToken) {
+    const auto on_cpu = loaded(make_tiny_llama());
+    const auto prompt = random_tokens(6, 97, 4);
+    const auto expected = generate(on_cpu, session_config("growing"), config_of(5, 1.0), prompt);
+    Generation generation(session_of(on_cpu, session_config("growing")), config_of(5, 1.0), nullptr);
+    ASSERT_TRUE(generation.start(prompt, {}, {}).ok());
+    const Error why = make_error(ErrorKind::Memory, "No room.");
+    for (std::int64_t n = 1; !generation.finished(); ++n) {
+        for (int tries = 0; tries < 3; ++tries) {
+            const auto next = generation.next_pass();
+            ASSERT_EQ(next.size(), 1u);
+            EXPECT_EQ(next[0], expected[prompt.size() + static_cast<std::size_t>(n) - 1]);
+            generation.abandon(why);
+            EXPECT_EQ(generation.pending_token(), expected[prompt.size() + static_cast<std::size_t>(n) - 1]);
+            EXPECT_EQ(generation.generated_count(), n);
+            EXPECT_EQ(std::ssize(generation.tokens()), std::ssize(prompt) + n);
+            EXPECT_FALSE(generation.finished());
+        }
+        auto pass = generation.session().feed(generation.next_pass(), {});
+        ASSERT_TRUE(pass.ok());
+        ASSERT_TRUE(generation.take(*pass).ok());
+    }
+    EXPECT_EQ(tokens_of(generation), expected);
+}
 
 TEST(Generation, CancelledStepCanBeTakenAgain) {
     const auto on_cpu = loaded(make_tiny_llama());

@@ -12,6 +12,7 @@
 #include "engine/decode/generation.h"
 #include "engine/decode/prefix_cache.h"
 #include "engine/measure/commentary.h"
+#include "engine/support/file.h"
 #include "engine/trace/memory_ledger.h"
 #include "engine/trace/recording_file.h"
 #include "tests/engine/decode/window_oracle.h"
@@ -205,6 +206,48 @@ TEST(Offload, AllocationFailsAnywhere) {
         if (!failed) break;
     }
     EXPECT_GT(failures, 4);
+}
+
+// Rows that do not lie on the device need no room there: all but one layer's.
+TEST(Offload, TheDeviceHasRoomForOneLayerOnly) {
+    const std::int64_t layer = std::int64_t{20000} * 2 * 2 * 8 * 4;  // tokens, K and V, heads, dimensions, f32
+    ModelConfig config = tiny_llama_config();
+    config.context = 20000;
+    const auto on_device = [&](std::int64_t cache_bytes) {
+        CpuBackendOptions options;
+        options.memory_limit_bytes = 1'500'000 + cache_bytes;  // weights and activations
+        return loaded(make_tiny_model(config), std::shared_ptr<Backend>(make_cpu_backend(options).value()));
+    };
+    const auto roomy = on_device(4 * layer);
+    for (const std::string cache : {"preallocated", "preallocated:slab=true", "h2o:budget=20000,recent=3",
+                                    "paged:page=32"}) {
+        const auto small = on_device(layer);
+        const std::int64_t before = small->backend->memory().total_bytes();
+        auto refused = DecodeSession::create(small, session_config(cache));
+        ASSERT_FALSE(refused.ok()) << cache;
+        EXPECT_THAT(refused.error().message, HasSubstr(fmt::format("The KV cache needs {} bytes", 3 * layer)));
+        const auto expected = feed_all(*session_of(roomy, session_config(cache)), text(0, 20), 5).logits;
+        for (const char* place : {"host", "file"}) {
+            const auto session = session_of(small, session_config(with(cache, place)));
+            EXPECT_EQ(feed_all(*session, text(0, 20), 5).logits, expected) << cache << " " << place;
+            EXPECT_EQ(kv_live(small), layer);
+            EXPECT_TRUE(session->fork().ok());
+        }
+        EXPECT_EQ(small->backend->memory().total_bytes(), before);
+        for (const char* place : {"host", "file"}) {  // not even a layer
+            refused = DecodeSession::create(on_device(layer / 2), session_config(with(cache, place)));
+            ASSERT_FALSE(refused.ok()) << cache;
+            EXPECT_THAT(refused.error().message,
+                        HasSubstr(fmt::format("One layer of the offloaded KV cache needs {} bytes", layer)));
+        }
+    }
+    // Nor is more taken than the host has.
+    const std::int64_t available = available_memory_bytes();
+    ASSERT_GT(available, 0);
+    const Status all = check_offload_fits(OffloadPlace::Host, 2 * available);
+    ASSERT_FALSE(all.ok());
+    EXPECT_THAT(all.error().message, HasSubstr(fmt::format("needs {} bytes and", 2 * available)));
+    EXPECT_TRUE(check_offload_fits(OffloadPlace::File, 2 * available).ok());
 }
 
 TEST(Offload, ErrorsOfFilesAreSentences) {

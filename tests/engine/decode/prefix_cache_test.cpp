@@ -89,6 +89,40 @@ TEST(PrefixCache, PG07_OnlyTheSameKindOfRowsIsFound) {
     EXPECT_EQ(session_of(on_cpu, session_config("paged:page=4"))->take_prefix(prompt), 0);
 }
 
+// Pages of different sizes side by side: each finds those of its own size only, and nobody's rows change.
+TEST(PrefixCache, PG07_PageSizesSideBySide) {
+    const auto on_cpu = loaded(make_tiny_llama());
+    const auto prompt = random_tokens(50, 97, 47);
+    const auto expected = alone(on_cpu, prompt);
+    auto prefixes = std::make_shared<PrefixCache>();
+    std::vector<std::unique_ptr<DecodeSession>> sessions;
+    for (const bool again : {false, true}) {
+        for (const std::int64_t page : {8, 1, 16, 4, 256, 32, 2}) {
+            SCOPED_TRACE(fmt::format("page {}", page));
+            sessions.push_back(session_of(on_cpu, sharing(fmt::format("paged:page={}", page), prefixes)));
+            const std::int64_t taken = sessions.back()->take_prefix(prompt);
+            EXPECT_EQ(taken, again ? 49 / page * page : 0);
+            const auto rest = std::span(prompt).subspan(static_cast<std::size_t>(taken));
+            // In passes that begin and end where those of the whole prompt do, as far as the page allows.
+            const auto got = last_logits(*sessions.back(), rest, again ? std::int64_t{1} : 4);
+            double difference = 0;
+            for (std::size_t i = 0; i < got.size(); ++i)
+                difference = std::max(difference, std::abs(static_cast<double>(got[i] - expected[i])));
+            EXPECT_LE(difference, 1e-5);
+        }
+    }
+    // One row each more, all at once in turn: nobody writes into another's page.
+    const auto next = alone(on_cpu, with(prompt, {5}));
+    for (const auto& session : sessions) {
+        auto pass = session->feed(std::vector<std::int32_t>{5}, {});
+        ASSERT_TRUE(pass.ok());
+        double difference = 0;
+        for (std::size_t i = 0; i < next.size(); ++i)
+            difference = std::max(difference, std::abs(static_cast<double>(pass->logits[i] - next[i])));
+        EXPECT_LE(difference, 1e-5);
+    }
+}
+
 // The loop that the command line and the window share takes the prefix by itself.
 TEST(PrefixCache, GenerationComputesOnlyTheRest) {
     const auto on_cpu = loaded(make_tiny_llama());

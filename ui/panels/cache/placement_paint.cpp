@@ -155,7 +155,7 @@ void PlacementMap::paint_evicted(QPainter& painter, const PlacementLayout& layou
         run = {};
     };
     for (const CacheColumn& column : layout.positions()) {
-        const auto gone = context_.recording->evicted_at(column.first, view_.facts->index);
+        const auto gone = context_.recording->evicted_at(column.first, view_.facts->index, kPlacedLayer);
         if (!gone) continue;
         const QRectF cell(column.x, area.top(), column.width - (column.merged ? 0 : 1), area.height());
         const int age = std::min(view_.facts->index - *gone, 14);
