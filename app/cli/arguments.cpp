@@ -53,7 +53,7 @@ void add_machine_options(CLI::App& app, Arguments& a, RawArguments& raw) {
     app.add_option("--backend", a.backend, "cpu or reference (plain loops in double precision)")->capture_default_str();
     add_number(app, "--threads", a.threads, 0, kMostThreads, "threads of the cpu backend; 0 = all");
     app.add_option("--isa", a.instruction_set, "instruction set of the cpu backend, as doctor lists them");
-    add_text(app, "--weights", raw.weights, "f32, f16 or bf16; default: as in the file");
+    add_text(app, "--weights", raw.weights, "f32, f16, bf16 or int8; default: as in the file");
 }
 
 constexpr std::size_t kChoicesToName = 4;

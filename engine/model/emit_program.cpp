@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "engine/model/model.h"
+#include "kernels/api/int8_weights.h"
 
 namespace decodescope {
 namespace {
@@ -11,7 +12,7 @@ namespace {
 class Emitter {
 public:
     Emitter(const Model& model, ElementType matrix_type)
-        : model_(model), c_(model.config), element_bytes_(static_cast<std::int64_t>(element_bytes(matrix_type))) {
+        : model_(model), c_(model.config), matrix_type_(matrix_type) {
         program_.layers = static_cast<int>(c_.layers);
         program_.vocabulary = c_.vocabulary;
         hidden_ = value("hidden", c_.hidden);
@@ -78,7 +79,7 @@ private:
         OpDesc& op = add(id, OpKind::Linear, layer, in, out);
         op.weight = weight;
         op.bias = bias;
-        op.weight_bytes = op.in_width * op.out_width * element_bytes_ + (bias == kNone ? 0 : 4 * op.out_width);
+        op.weight_bytes = op.out_width * weight_row_bytes(matrix_type_, op.in_width) + (bias == kNone ? 0 : 4 * op.out_width);
         return op;
     }
 
@@ -99,11 +100,11 @@ private:
     void embed() {
         OpDesc& op = add(OpId::Embed, OpKind::Embed, kNone, kNone, hidden_);
         op.weight = model_.index.token_embedding;
-        op.weight_bytes = c_.hidden * element_bytes_;  // one row
+        op.weight_bytes = weight_row_bytes(matrix_type_, c_.hidden);  // one row
         if (c_.family != Family::Gpt2) return;
         OpDesc& position = add(OpId::PositionEmbed, OpKind::AddPosition, kNone, hidden_, hidden_);
         position.weight = model_.index.position_embedding;
-        position.weight_bytes = c_.hidden * element_bytes_;
+        position.weight_bytes = weight_row_bytes(matrix_type_, c_.hidden);
     }
 
     void attention_block(int layer, const LayerWeights& w) {
@@ -142,7 +143,7 @@ private:
 
     const Model& model_;
     const ModelConfig& c_;
-    std::int64_t element_bytes_;
+    ElementType matrix_type_;
     StepProgram program_;
     int hidden_, normed_, q_, k_, v_, attended_, projected_, gate_, up_, activated_, selected_, final_;
 };
@@ -157,6 +158,7 @@ ElementType resolve_weight_type(const ModelConfig& config, WeightType type) {
         case WeightType::F32: return ElementType::F32;
         case WeightType::F16: return ElementType::F16;
         case WeightType::BF16: return ElementType::BF16;
+        case WeightType::Int8: return ElementType::I8;
     }
     return config.file_type;
 }

@@ -10,7 +10,7 @@ namespace decodescope {
 namespace {
 
 constexpr std::array kTypes = {std::pair{"f32", WeightType::F32}, std::pair{"f16", WeightType::F16},
-                               std::pair{"bf16", WeightType::BF16}};
+                               std::pair{"bf16", WeightType::BF16}, std::pair{"int8", WeightType::Int8}};
 
 }  // namespace
 

@@ -69,7 +69,7 @@ struct WeightTable {
 // thread.
 using ProgressFn = std::function<void(std::int64_t done, std::int64_t total)>;
 
-enum class WeightType : std::uint8_t { AsInFile, F32, F16, BF16 };
+enum class WeightType : std::uint8_t { AsInFile, F32, F16, BF16, Int8 };  // Int8: see kernels/api/int8_weights.h
 
 // Weights in the backend's own layout. Matrices are kept in `matrix_type`; vectors (norms, biases) always in f32.
 class WeightSet {

@@ -44,6 +44,14 @@ struct CpuKernelTable {
                                 std::int64_t last);
     ByType<LinearRows> linear_rows{};
 
+    // linear_rows of one row with int8 weights (kernels/api/int8_weights.h). The same bits as linear_rows of f32 weights
+    // gives for what int8_row_to_f32 makes of them.
+    void (*int8_row)(const std::byte* weight, std::int64_t columns, const float* x, const float* bias, float* out,
+                     std::int64_t first, std::int64_t last) = nullptr;
+    // Columns first .. first + count - 1 of one row of such weights.
+    void (*int8_row_to_f32)(const std::byte* row, std::int64_t columns, std::int64_t first, std::int64_t count,
+                            float* to) = nullptr;
+
     // out[r, o] (+)= x[r] . w[o] over `length` inputs, many rows, weights in f32. `add`: onto what is in out.
     void (*product)(const float* x, std::int64_t x_stride, std::int64_t rows, const float* w, std::int64_t w_stride,
                     std::int64_t outputs, std::int64_t length, bool add, float* out, std::int64_t out_stride) = nullptr;
@@ -104,5 +112,6 @@ bool fill_product_kernels(std::int64_t target, CpuKernelTable& table);
 bool fill_attention_kernels(std::int64_t target, CpuKernelTable& table);
 bool fill_row_kernels(std::int64_t target, CpuKernelTable& table);
 bool fill_int8_kernels(std::int64_t target, CpuKernelTable& table);  // after the conversions of the others
+bool fill_int8_linear_kernels(std::int64_t target, CpuKernelTable& table);
 
 }  // namespace decodescope

@@ -8,6 +8,7 @@ namespace decodescope {
 namespace {
 
 constexpr std::int64_t kStreamBytes = 96 * 1024;          // weights read per piece of a few-row product
+constexpr std::int64_t kInt8Outputs = 4;                  // int8 weights made f32 at a time for a few rows
 constexpr std::int64_t kBlockOutputs = 128;               // outputs of one tile of a many-row product
 constexpr std::int64_t kTileRows = 256;  // rows of one tile; sgemm packs, so that few rows would be slow
 constexpr std::int64_t kOwnTileRows = 96;                 // the own kernel packs nothing
@@ -29,7 +30,7 @@ std::size_t products_per_chunk(const StepContext& context, const PlannedStage& s
 
 // Outputs of one chunk of few-row products.
 std::int64_t few_row_outputs(const StepContext& context, const OpDesc& op, std::size_t products) {
-    const auto row_bytes = op.in_width * static_cast<std::int64_t>(element_bytes(context.weight(op).type));
+    const std::int64_t row_bytes = weight_row_bytes(context.weight(op).type, op.in_width);
     const std::int64_t by_bytes =
         kStreamBytes / std::max<std::int64_t>(1, row_bytes * static_cast<std::int64_t>(products));
     const std::int64_t by_threads = divide_up(op.out_width, 4 * context.threads);
@@ -144,8 +145,28 @@ void run_epilogue(const StepContext& context, const OpDesc& op, std::int64_t row
     else context.kernels.add(a, b, out, last - first);
 }
 
+// int8 weights as f32 for several rows: so many outputs at a time that they stay in the nearest cache.
+void run_int8_rows(const StepContext& context, const OpDesc& op, const Chunk& chunk, std::int64_t row, int rows,
+                   int thread) {
+    const HostTensor& weight = context.weight(op);
+    const float* x = context.row(op.in0, row);
+    const float* bias = context.bias(op);
+    float* out = context.row(op.out, row);
+    if (rows == 1)
+        return context.kernels.int8_row(weight.data, op.in_width, x, bias, out, chunk.first_output, chunk.last_output);
+    float* scratch = context.scratch(thread);
+    for (std::int64_t o = chunk.first_output; o < chunk.last_output; o += kInt8Outputs) {
+        const std::int64_t count = std::min(kInt8Outputs, chunk.last_output - o);
+        for (std::int64_t i = 0; i < count; ++i)
+            context.kernels.int8_row_to_f32(weight.row(o + i), op.in_width, 0, op.in_width, scratch + i * op.in_width);
+        context.kernels.linear_rows[0](reinterpret_cast<const std::byte*>(scratch), op.in_width, x, op.in_width, rows,
+                                       bias == nullptr ? nullptr : bias + o, out + o, op.out_width, 0, count);
+    }
+}
+
 // All rows of a few-row chunk, kFewRows at a time; the chunk's weights come from memory once and stay near.
-void run_few_rows(const StepContext& context, const PlannedStage& stage, const Chunk& chunk, std::size_t products) {
+void run_few_rows(const StepContext& context, const PlannedStage& stage, const Chunk& chunk, std::size_t products,
+                  int thread) {
     for (const LinearRun& run : context.runs(stage.selected)) {
         if (!run.few) continue;
         for (std::int64_t row = run.first; row < run.first + run.count; row += kFewRows) {
@@ -154,6 +175,10 @@ void run_few_rows(const StepContext& context, const PlannedStage& stage, const C
                 const OpDesc& op = context.op(stage.ops[chunk.product + p]);
                 const HostTensor& weight = context.weight(op);
                 if (!context.stop.begin(2 * rows * (chunk.last_output - chunk.first_output) * op.in_width)) return;
+                if (weight.type == ElementType::I8) {
+                    run_int8_rows(context, op, chunk, row, static_cast<int>(rows), thread);
+                    continue;
+                }
                 context.kernels.linear_rows[static_cast<std::size_t>(weight.type)](
                     weight.data, op.in_width, context.row(op.in0, row), op.in_width, static_cast<int>(rows),
                     context.bias(op), context.row(op.out, row), op.out_width, chunk.first_output, chunk.last_output);
@@ -170,6 +195,12 @@ const float* block_weights(const StepContext& context, const OpDesc& op, const C
     const HostTensor& weight = context.weight(op);
     if (weight.type == ElementType::F32) return reinterpret_cast<const float*>(weight.row(chunk.first_output));
     const std::int64_t count = (chunk.last_output - chunk.first_output) * op.in_width;
+    if (weight.type == ElementType::I8) {
+        for (std::int64_t o = chunk.first_output; o < chunk.last_output; ++o)
+            context.kernels.int8_row_to_f32(weight.row(o), op.in_width, 0, op.in_width,
+                                            scratch + (o - chunk.first_output) * op.in_width);
+        return scratch;
+    }
     context.kernels.to_f32[static_cast<std::size_t>(weight.type)](weight.row(chunk.first_output), scratch, count);
     return scratch;
 }
@@ -254,7 +285,7 @@ std::int64_t linear_chunks(const StepContext& context, const PlannedStage& stage
 void run_linear_chunk(const StepContext& context, const PlannedStage& stage, std::int64_t index, int thread) {
     const Chunks chunks(context, stage);
     const Chunk chunk = chunks.at(index);
-    if (chunk.few) run_few_rows(context, stage, chunk, chunks.products());
+    if (chunk.few) run_few_rows(context, stage, chunk, chunks.products(), thread);
     else run_many_rows(context, stage, chunk, chunks.products(), thread);
 }
 
@@ -263,8 +294,11 @@ std::int64_t linear_scratch_floats(const CpuStep& step) {
     for (const PlannedStage& stage : step.plan_.stages) {
         if (stage.kind != StageKind::Linear) continue;
         const std::int64_t rows = stage.selected ? step.limits_.max_logits_rows : step.limits_.max_rows;
+        const OpDesc& first = step.program_.ops[static_cast<std::size_t>(stage.ops.front())];
+        const std::int64_t width = first.in_width;
+        if (rows > 1 && step.weights_->tensor(first.weight).type == ElementType::I8)
+            floats = std::max(floats, kInt8Outputs * width);
         if (rows <= kFewRows) continue;
-        const std::int64_t width = step.program_.ops[static_cast<std::size_t>(stage.ops.front())].in_width;
         const bool pair = stage.epilogue != kNone &&
                           step.program_.ops[static_cast<std::size_t>(stage.epilogue)].kind == OpKind::SwiGlu;
         floats = std::max(floats, (pair ? 2 : 1) * kBlockOutputs * width);

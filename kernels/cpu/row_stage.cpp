@@ -45,9 +45,16 @@ private:
     float* out(std::int64_t row) const { return context_.row(op_.out, row); }
     const float* weight() const { return context_.weight(op_).floats(); }
 
-    void embed(std::int32_t index, float* out) const {
+    // Columns first .. first + count - 1 of a row of the table.
+    void look_up(std::int32_t index, std::int64_t first, std::int64_t count, float* to) const {
         const HostTensor& table = context_.weight(op_);
-        kernels_.to_f32[static_cast<std::size_t>(table.type)](table.row(index), out, op_.out_width);
+        if (table.type == ElementType::I8) return kernels_.int8_row_to_f32(table.row(index), table.columns, first, count, to);
+        const std::byte* from = table.row(index) + first * static_cast<std::int64_t>(element_bytes(table.type));
+        kernels_.to_f32[static_cast<std::size_t>(table.type)](from, to, count);
+    }
+
+    void embed(std::int32_t index, float* out) const {
+        look_up(index, 0, op_.out_width, out);
     }
 
     // In place of a buffer for the looked-up row: the output takes it, then the input is added. In place needs the
@@ -59,13 +66,11 @@ private:
             kernels_.add(out(row), in0(row), out(row), op_.out_width);
             return;
         }
-        const HostTensor& table = context_.weight(op_);
         constexpr std::int64_t kPiece = 256;
         float piece[kPiece];
         for (std::int64_t i = 0; i < op_.out_width; i += kPiece) {
             const std::int64_t count = std::min(kPiece, op_.out_width - i);
-            const std::byte* from = table.row(position) + static_cast<std::size_t>(i) * element_bytes(table.type);
-            kernels_.to_f32[static_cast<std::size_t>(table.type)](from, piece, count);
+            look_up(position, i, count, piece);
             kernels_.add(in0(row) + i, piece, out(row) + i, count);
         }
     }

@@ -13,6 +13,11 @@ std::size_t aligned(std::size_t bytes) { return (bytes + kAlignment - 1) / kAlig
 
 }  // namespace
 
+float load_weight(const HostTensor& tensor, std::int64_t row, std::int64_t column) {
+    if (tensor.type == ElementType::I8) return int8_weight(tensor.row(row), tensor.columns, column);
+    return load_element(tensor.data, tensor.type, row * tensor.columns + column);
+}
+
 ElementType kept_type(const WeightTensor& tensor, WeightType type) {
     if (tensor.columns == 1) return ElementType::F32;
     switch (type) {
@@ -20,6 +25,7 @@ ElementType kept_type(const WeightTensor& tensor, WeightType type) {
         case WeightType::F32: return ElementType::F32;
         case WeightType::F16: return ElementType::F16;
         case WeightType::BF16: return ElementType::BF16;
+        case WeightType::Int8: return ElementType::I8;
     }
     return tensor.type;
 }
@@ -43,7 +49,7 @@ Result<std::shared_ptr<HostWeights>> HostWeights::plan(const WeightTable& table,
         kept.rows = tensor.rows;
         kept.columns = tensor.columns;
         offsets.push_back(bytes);
-        bytes += aligned(static_cast<std::size_t>(kept.rows * kept.columns) * element_bytes(kept.type));
+        bytes += aligned(static_cast<std::size_t>(kept.rows * weight_row_bytes(kept.type, kept.columns)));
         if (kept.columns > 1 && kept.rows * kept.columns > largest) {
             largest = kept.rows * kept.columns;
             weights->matrix_type_ = kept.type;
@@ -62,13 +68,34 @@ std::byte* HostWeights::mutable_row(std::size_t tensor, std::int64_t row) {
     return buffer_->data() + (kept.row(row) - buffer_->data());
 }
 
+namespace {
+
+// Weights of one row from `column` on, by blocks.
+void quantize_columns(const WeightTensor& from, std::int64_t row, std::int64_t column, std::int64_t column_end,
+                      std::byte* to) {
+    float block[kWeightBlock];
+    for (; column < column_end; column += kWeightBlock) {
+        const std::int64_t count = std::min(kWeightBlock, column_end - column);
+        for (std::int64_t i = 0; i < count; ++i)
+            block[i] = load_element(from.data, from.type, row * from.row_stride + (column + i) * from.column_stride);
+        quantize_weight_block(block, count, from.columns, column / kWeightBlock, to);
+    }
+}
+
+}  // namespace
+
 void convert_rows(const WeightTensor& from, std::int64_t first, std::int64_t last, ElementType to_type, std::byte* to) {
-    constexpr std::int64_t kBlock = 64;
+    constexpr std::int64_t kBlock = 2 * kWeightBlock;
     const std::size_t bytes = element_bytes(from.type);
     const bool same = from.type == to_type;
     for (std::int64_t column = 0; column < from.columns; column += kBlock) {
         const std::int64_t column_end = std::min(column + kBlock, from.columns);
         for (std::int64_t row = first; row < last; ++row) {
+            if (to_type == ElementType::I8) {
+                quantize_columns(from, row, column, column_end,
+                                 to + (row - first) * weight_row_bytes(to_type, from.columns));
+                continue;
+            }
             const std::int64_t source = row * from.row_stride;
             const std::int64_t target = (row - first) * from.columns;
             if (same && from.column_stride == 1) {

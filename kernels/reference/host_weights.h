@@ -5,17 +5,18 @@
 #include <vector>
 
 #include "kernels/api/backend.h"
+#include "kernels/api/int8_weights.h"
 
 namespace decodescope {
 
-// A tensor in our own layout: [rows, columns], row-major, no gaps.
+// A tensor in our own layout: [rows, columns], row-major, no gaps; int8 as in kernels/api/int8_weights.h.
 struct HostTensor {
     const std::byte* data = nullptr;
     ElementType type = ElementType::F32;
     std::int64_t rows = 0, columns = 1;
 
     const std::byte* row(std::int64_t index) const {
-        return data + static_cast<std::size_t>(index * columns) * element_bytes(type);
+        return data + index * weight_row_bytes(type, columns);
     }
     const float* floats() const { return reinterpret_cast<const float*>(data); }
 };
@@ -38,6 +39,9 @@ private:
     BufferPtr buffer_;
     ElementType matrix_type_ = ElementType::F32;
 };
+
+// One weight of a kept tensor.
+float load_weight(const HostTensor& tensor, std::int64_t row, std::int64_t column);
 
 // Type in which a tensor is kept: vectors always f32.
 ElementType kept_type(const WeightTensor& tensor, WeightType type);

@@ -175,7 +175,7 @@ private:
     }
     static void embed(const HostTensor& table, std::int64_t index, std::span<float> out) {
         for (std::size_t i = 0; i < out.size(); ++i)
-            out[i] = load_element(table.row(index), table.type, static_cast<std::int64_t>(i));
+            out[i] = load_weight(table, index, static_cast<std::int64_t>(i));
     }
 
     void add_position(std::int64_t row) {

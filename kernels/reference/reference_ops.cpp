@@ -10,7 +10,7 @@ namespace decodescope::reference {
 namespace {
 
 double element(const HostTensor& tensor, std::int64_t row, std::int64_t column) {
-    return static_cast<double>(load_element(tensor.data, tensor.type, row * tensor.columns + column));
+    return static_cast<double>(load_weight(tensor, row, column));
 }
 
 double sigmoid(double x) { return 1.0 / (1.0 + std::exp(-x)); }

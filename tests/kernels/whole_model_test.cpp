@@ -101,6 +101,8 @@ std::vector<ModelCase> model_cases() {
     CacheShape mixed{.k_type = ElementType::BF16, .v_type = ElementType::F32, .layout = Layout::Slab};
     cases.push_back({"Gpt2BF16Slab", gpt2, mixed});
     cases.push_back({"Gpt2BF16AsF16", gpt2, {.layout = Layout::TokenMajor}, WeightType::F16});
+    cases.push_back({"Gpt2BF16AsInt8", gpt2, {}, WeightType::Int8});
+    cases.push_back({"LlamaF16AsInt8", llama, {}, WeightType::Int8});
     return cases;
 }
 

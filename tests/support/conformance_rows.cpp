@@ -63,6 +63,19 @@ Group embed_group() {
                     return s;
                 }});
         }
+    for (const int width : {1, 31, 32, 67, 300})
+        for (const bool in_place : {false, true})
+            group.rows.push_back({"position int8 width " + std::to_string(width) + (in_place ? " in place" : ""), [=] {
+                Scenario s = one_input(4, 3, width, width, [&](Scenario& sc, int in, int out) {
+                    const int table = sc.builder.tensor(50, width, ElementType::F32, 1.0f);
+                    sc.builder.op(OpId::PositionEmbed, OpKind::AddPosition, kNone, in, in_place ? in : out).weight =
+                        table;
+                });
+                if (in_place) retarget_output(s, 0);
+                s.weight_type = WeightType::Int8;
+                s.tolerance = 1e-7;
+                return s;
+            }});
     // 300 columns: more than the piece that an in-place addition converts at a time.
     group.rows.push_back({"position width 300 in place", [] {
         Scenario s = one_input(3, 3, 300, 300, [&](Scenario& sc, int in, int) {
@@ -147,6 +160,16 @@ Group linear_group() {
                      return linear_scenario(rows, 48, {60, 20, 20}, shown, ElementType::F16, true, false,
                                             WeightType::AsInFile);
                  }});
+    // int8: blocks of 32 columns, the last one short; 600 columns have more blocks than scales are read at once.
+    for (const int columns : {1, 7, 16, 31, 32, 33, 48, 63, 64, 95, 96, 600})
+        for (const int rows : {1, 2, 3, 5, 8, 9, 17}) {
+            const ElementType type = kTypes[columns % 3];
+            const int width = rows % 2 == 0 ? 35 : 131;
+            group.rows.push_back({"int8 columns " + std::to_string(columns) + " rows " + std::to_string(rows), [=] {
+                return linear_scenario(rows, columns, {width}, 0, type, rows % 3 != 0, columns % 2 == 1,
+                                       WeightType::Int8);
+            }});
+        }
     // More rows than one tile, more outputs than one block, more inputs than one piece of a tile.
     group.rows.push_back({"rows 300", [] {
         return linear_scenario(300, 67, {150}, 0, ElementType::F16, true, false, WeightType::AsInFile);

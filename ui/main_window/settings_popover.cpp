@@ -16,6 +16,7 @@
 
 #include "engine/cache/kv_format.h"
 #include "engine/cache/supported_pairs.h"
+#include "engine/model/weight_type.h"
 #include "kernels/api/usable_cores.h"
 #include "ui/main_window/settings_desk.h"
 #include "ui/viewmodels/engine_words.h"
@@ -181,11 +182,9 @@ QWidget* SettingsPopover::build_run() {
     auto* form = new QFormLayout(box);
     new_tokens_ = whole_box(box, 0, 1 << 20, tr("until the context is full"));
     weights_ = new QComboBox(box);
-    const std::pair<WeightType, QString> types[] = {{WeightType::AsInFile, tr("as in the file")},
-                                                    {WeightType::F32, QStringLiteral("f32")},
-                                                    {WeightType::F16, QStringLiteral("f16")},
-                                                    {WeightType::BF16, QStringLiteral("bf16")}};
-    for (const auto& [type, name] : types) weights_->addItem(name, static_cast<int>(type));
+    weights_->addItem(tr("as in the file"), static_cast<int>(WeightType::AsInFile));
+    for (const std::string& name : weight_type_names())
+        weights_->addItem(QString::fromStdString(name), static_cast<int>(parse_weight_type(name).value()));
     threads_ = whole_box(box, 0, usable_cores() * 2, tr("all"));
     stop_at_eos_ = new QCheckBox(tr("Stop at the end token"), box);
     parse_special_ = new QCheckBox(tr("Read special tokens in the prompt"), box);

@@ -1,14 +1,14 @@
 #include "ui/session/recording_settings.h"
 
+#include "engine/model/weight_type.h"
+
 namespace decodescope {
 
 namespace {
 
 WeightType weight_type(const std::string& name) {
-    if (name == "f32") return WeightType::F32;
-    if (name == "f16") return WeightType::F16;
-    if (name == "bf16") return WeightType::BF16;
-    return WeightType::AsInFile;
+    const auto type = parse_weight_type(name);
+    return type.ok() ? *type : WeightType::AsInFile;
 }
 
 }  // namespace

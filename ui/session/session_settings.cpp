@@ -4,6 +4,8 @@
 #include <cmath>
 #include <string>
 
+#include "engine/model/weight_type.h"
+
 namespace decodescope {
 
 namespace {
@@ -16,19 +18,12 @@ bool same_sampler(const SamplerConfig& a, const SamplerConfig& b) {
 bool same_cache(const CacheSpec& a, const CacheSpec& b) { return a == b || to_string(a) == to_string(b); }
 
 QString weight_name(WeightType type) {
-    switch (type) {
-        case WeightType::F32: return QStringLiteral("f32");
-        case WeightType::F16: return QStringLiteral("f16");
-        case WeightType::BF16: return QStringLiteral("bf16");
-        case WeightType::AsInFile: break;
-    }
-    return QStringLiteral("file");
+    return type == WeightType::AsInFile ? QStringLiteral("file") : QString::fromStdString(to_string(type));
 }
 
 WeightType weight_from_name(const QString& name) {
-    for (const WeightType type : {WeightType::F32, WeightType::F16, WeightType::BF16})
-        if (weight_name(type) == name) return type;
-    return WeightType::AsInFile;
+    const auto type = parse_weight_type(name.toStdString());
+    return type.ok() ? *type : WeightType::AsInFile;
 }
 
 template <class T>
