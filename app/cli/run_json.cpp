@@ -26,11 +26,13 @@ Json pages_json(const KvFacts& kv) {
             {"pages_free", kv.pages_free}};
 }
 
-Json evicted_json(const StepFacts& step) {
+// Positions that no layer keeps any more; what each layer dropped is in "dropped".
+Json evicted_json(const StepFacts& step, const RunRecording& recording) {
     Json list = Json::array();
-    std::set<std::int32_t> named;  // once, where several layers dropped it
+    std::set<std::int32_t> named;  // once, where several layers dropped it in the same step
     for (const EvictedEntry& entry : step.evicted)
-        if (named.insert(entry.position).second) list.push_back(entry.position);
+        if (recording.evicted_at(entry.position, step.index) == step.index && named.insert(entry.position).second)
+            list.push_back(entry.position);
     return list;
 }
 
@@ -91,7 +93,7 @@ Steps steps_json(const RunForJson& run, std::span<const std::int32_t> generated,
                               {"kv_bytes_reserved", step->kv.reserved_bytes},
                               {"tokens_seen", step->kv.tokens_seen},
                               {"tokens_stored", step->kv.tokens_stored},
-                              {"evicted", evicted_json(*step)},
+                              {"evicted", evicted_json(*step, *run.recording)},
                               {"top", top_json(*step, *run.recording)}});
         if (step->kv.page_tokens > 0) steps.list.back().update(pages_json(step->kv));
         if (step->kv.offload != OffloadPlace::None) steps.list.back()["offload"] = offload_json(step->kv);

@@ -273,6 +273,10 @@ void Batch::take_parts(std::vector<Part>& parts, BatchStep& step) {
         shape.attended += pass->shape.attended;
         shape.entries += pass->shape.entries;
         shape.kv_bytes_per_entry = pass->shape.kv_bytes_per_entry;
+        if (pass->shape.kv_read_bytes >= 0) {  // of formats whose rows differ in size
+            shape.kv_read_bytes = std::max<std::int64_t>(shape.kv_read_bytes, 0) + pass->shape.kv_read_bytes;
+            shape.kv_write_bytes = std::max<std::int64_t>(shape.kv_write_bytes, 0) + pass->shape.kv_write_bytes;
+        }
         ++step.sequences;
         if (group_.pages != nullptr) admission_->has_taken(part.id, pass->kv.pages_used);
         if (const Status status = fed.generation->take(*pass); !status.ok()) {

@@ -14,6 +14,8 @@ constexpr int kListedTokens = 10;
 
 // Adds what one pass of a longer step did. Counts add up; what describes a state is that of the last pass.
 void add_pass(StepFacts& step, const PassResult& pass) {
+    if (step.row_count > 0) ++step.passes;
+    step.last_pass_rows = static_cast<std::int32_t>(pass.rows);
     step.row_count += pass.rows;
     step.micros += pass.micros;
     step.captured = step.captured || !pass.attention.empty();

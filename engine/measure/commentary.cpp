@@ -32,6 +32,18 @@ constexpr std::array kPatterns = {
     Pattern{"step.cache", "Read {0} cached rows per layer, wrote {1}."},
     Pattern{"step.cache.block",
             "Wrote {0} rows into the cache of every layer at once; none had to be read from before."},
+    Pattern{"step.prefill.passes",
+            "Computed Q, K and V for the {0} tokens of the prompt in {2} passes, in {1} layers."},
+    Pattern{"step.refeed.passes",
+            "Fed {0} known tokens again in {2} passes, in {1} layers; nothing of the text changed."},
+    Pattern{"step.cache.block.kept",
+            "Computed {0} rows of K and V for every layer at once; none had to be read from before, and {1} of them "
+            "stay in the cache."},
+    Pattern{"step.cache.passes",
+            "Wrote {0} rows into the cache of every layer; each pass read what the ones before it had left there."},
+    Pattern{"step.cache.passes.kept",
+            "Computed {0} rows of K and V for every layer; each pass read what the ones before it had left in the "
+            "cache, and {1} rows stay there."},
     Pattern{"step.cache.none", "The cache keeps nothing: no rows written, none to read in the next step."},
     Pattern{"step.grown",
             "The cache grew: {0} were copied into longer buffers; at the peak, old and new took {1} together."},
@@ -159,7 +171,9 @@ void add_computed(std::vector<Sentence>& out, const RunFacts& facts, const StepF
     const char* id = step.phase == Phase::Prefill  ? "step.prefill"
                      : step.phase == Phase::Refeed ? "step.refeed"
                                                    : "step.computed";
-    out.push_back(make_sentence(with_one(id, step.row_count), {rows, layers}));
+    if (step.passes > 1 && step.phase != Phase::Decode)
+        out.push_back(make_sentence(fmt::format("{}.passes", id), {rows, layers, format_grouped(step.passes)}));
+    else out.push_back(make_sentence(with_one(id, step.row_count), {rows, layers}));
 }
 
 // Layers that drop tokens apart, by score: the first few by name, unless there are rows of many tokens.
@@ -189,8 +203,12 @@ void add_cache(std::vector<Sentence>& out, const RunFacts& facts, const StepFact
         return;
     }
     const std::int64_t read = std::max<std::int64_t>(kv.rows_read - kv.rows_written, 0);  // rows that were there before
-    if (read == 0)
-        out.push_back(make_sentence("step.cache.block", {format_grouped(kv.rows_written)}));
+    const std::string written = format_grouped(kv.rows_written), stored = format_grouped(kv.tokens_stored);
+    const char* kept = kv.tokens_stored < kv.rows_written ? ".kept" : "";
+    if (step.passes > 1)
+        out.push_back(make_sentence(fmt::format("step.cache.passes{}", kept), {written, stored}));
+    else if (read == 0)
+        out.push_back(make_sentence(fmt::format("step.cache.block{}", kept), {written, stored}));
     else
         out.push_back(make_sentence("step.cache", {format_grouped(read), format_grouped(kv.rows_written)}));
     if (kv.offload != OffloadPlace::None)

@@ -30,8 +30,12 @@ public:
         point.length = static_cast<std::int32_t>(tokens.size());
         point.cached_micros = cached_micros;
         point.recompute_micros = *micros;
-        point.max_abs_logit_diff = max_abs_difference(logits_, cached_logits);
-        point.same_token = greedy_token(logits_) == greedy_token(cached_logits);
+        // Rows that only pad the embedding are never sampled: they decide nothing here either.
+        const auto sampled = static_cast<std::size_t>(session_->model().model->sampled_vocabulary);
+        const auto own = logits_.first(std::min(sampled, logits_.size()));
+        const auto cached = cached_logits.first(own.size());
+        point.max_abs_logit_diff = max_abs_difference(own, cached);
+        point.same_token = greedy_token(own) == greedy_token(cached);
         return point;
     }
 

@@ -205,8 +205,10 @@ RunFacts decode_facts(ByteReader& in) {
     return facts;
 }
 
-constexpr std::uint8_t kStepCaptured = 1, kStepPaged = 2, kStepApart = 4, kStepOffloaded = 8, kStepPlaced = 16;
-constexpr std::uint8_t kKnownStepFlags = kStepCaptured | kStepPaged | kStepApart | kStepOffloaded | kStepPlaced;
+constexpr std::uint8_t kStepCaptured = 1, kStepPaged = 2, kStepApart = 4, kStepOffloaded = 8, kStepPlaced = 16,
+                       kStepPasses = 32;
+constexpr std::uint8_t kKnownStepFlags = kStepCaptured | kStepPaged | kStepApart | kStepOffloaded | kStepPlaced |
+                                         kStepPasses;
 
 // Layers that drop tokens apart, and scores that decide.
 bool evicts_apart(const StepFacts& step) {
@@ -226,7 +228,7 @@ void encode_step(ByteWriter& out, const StepFacts& step) {
     const bool apart = evicts_apart(step), offloaded = step.kv.offload != OffloadPlace::None;
     out.u8(static_cast<std::uint8_t>((step.captured ? kStepCaptured : 0) | (paged ? kStepPaged : 0) |
                                      (apart ? kStepApart : 0) | (offloaded ? kStepOffloaded : 0) |
-                                     (step.placement.known ? kStepPlaced : 0)));
+                                     (step.placement.known ? kStepPlaced : 0) | (step.passes > 1 ? kStepPasses : 0)));
     out.boolean(step.warm_up);
     encode_kv(out, step.kv);
     if (paged) encode_pages(out, step.kv);
@@ -250,6 +252,10 @@ void encode_step(ByteWriter& out, const StepFacts& step) {
         out.f32(entry.score);
     }
     if (step.placement.known) encode_placement(out, step.placement);
+    if (step.passes > 1) {
+        out.i32(step.passes);
+        out.i32(step.last_pass_rows);
+    }
 }
 
 StepFacts decode_step(ByteReader& in, const RunFacts& facts, std::int64_t rows, std::int64_t steps) {
@@ -288,6 +294,10 @@ StepFacts decode_step(ByteReader& in, const RunFacts& facts, std::int64_t rows, 
         entry.score = in.f32("score of an evicted position");
     }
     if ((flags & kStepPlaced) != 0) step.placement = decode_placement(in);
+    if ((flags & kStepPasses) != 0) {
+        step.passes = in.i32("passes", 2, std::max(step.row_count, 2));
+        step.last_pass_rows = in.i32("rows of the last pass", 1, std::max(step.row_count, 1));
+    }
     return step;
 }
 

@@ -72,6 +72,8 @@ struct StepFacts {
     Phase phase = Phase::Prefill;
     std::int32_t first_row = 0;       // rows of this step in the recording: first_row .. first_row + row_count - 1
     std::int32_t row_count = 0;
+    std::int32_t passes = 1;          // that the rows went through: long prompts, and caches that decide row by row
+    std::int32_t last_pass_rows = 0;  // of more passes than one: rows of the last, which kv.rows_read belongs to
     std::int32_t sampled_token = -1;  // what the sampler picked from this step's logits; -1: none
     std::string stop_reason;          // "" while running, else "length", "eos", "context_full", "cancelled"
     double micros = 0;                // the pass itself, without sampling and recording

@@ -4,82 +4,82 @@
 <context>
     <name>AttentionPanel</name>
     <message>
-        <location filename="../../ui/panels/attention/attention_panel.cpp" line="34"/>
+        <location filename="../../ui/panels/attention/attention_panel.cpp" line="35"/>
         <source>layers × heads: click to choose</source>
         <translation>层 × 头：点击选择</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attention/attention_panel.cpp" line="38"/>
+        <location filename="../../ui/panels/attention/attention_panel.cpp" line="39"/>
         <source>mean over heads</source>
         <translation>各头平均</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attention/attention_panel.cpp" line="39"/>
+        <location filename="../../ui/panels/attention/attention_panel.cpp" line="40"/>
         <source>hide below 0.02</source>
         <translation>隐藏低于 0.02 的</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attention/attention_panel.cpp" line="57"/>
+        <location filename="../../ui/panels/attention/attention_panel.cpp" line="58"/>
         <source>rows: token being computed; columns: token it reads from; one fixed scale 0 to 1</source>
         <translation>行：正在计算的词元；列：它读取的词元；固定标尺 0 到 1</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attention/attention_panel.cpp" line="75"/>
+        <location filename="../../ui/panels/attention/attention_panel.cpp" line="76"/>
         <source>Zoom out (−)</source>
         <translation>缩小 (−)</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attention/attention_panel.cpp" line="76"/>
+        <location filename="../../ui/panels/attention/attention_panel.cpp" line="77"/>
         <source>Zoom in (+)</source>
         <translation>放大 (+)</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attention/attention_panel.cpp" line="77"/>
+        <location filename="../../ui/panels/attention/attention_panel.cpp" line="78"/>
         <source>fit</source>
         <translation>适应</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attention/attention_panel.cpp" line="77"/>
+        <location filename="../../ui/panels/attention/attention_panel.cpp" line="78"/>
         <source>Everything in view (0)</source>
         <translation>显示全部 (0)</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attention/attention_panel.cpp" line="107"/>
+        <location filename="../../ui/panels/attention/attention_panel.cpp" line="108"/>
         <source>Attention of layer %1, mean over heads</source>
         <translation>第 %1 层的注意力，各头平均</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attention/attention_panel.cpp" line="108"/>
+        <location filename="../../ui/panels/attention/attention_panel.cpp" line="109"/>
         <source>Attention of layer %1, head %2</source>
         <translation>第 %1 层第 %2 头的注意力</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attention/attention_panel.cpp" line="115"/>
+        <location filename="../../ui/panels/attention/attention_panel.cpp" line="116"/>
         <source>Attention of all heads</source>
         <translation>所有头的注意力</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attention/attention_panel.cpp" line="153"/>
+        <location filename="../../ui/panels/attention/attention_panel.cpp" line="164"/>
         <source>finds the earlier mention (induction, from the model card)</source>
         <translation>找到之前的出现（归纳头，据模型卡）</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attention/attention_panel.cpp" line="154"/>
+        <location filename="../../ui/panels/attention/attention_panel.cpp" line="165"/>
         <source>reads the token before (from the model card)</source>
         <translation>读取前一个词元（据模型卡）</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attention/attention_panel.cpp" line="155"/>
+        <location filename="../../ui/panels/attention/attention_panel.cpp" line="166"/>
         <source>rests on the first token (from the model card)</source>
         <translation>停在第一个词元上（据模型卡）</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attention/attention_panel.cpp" line="156"/>
+        <location filename="../../ui/panels/attention/attention_panel.cpp" line="167"/>
         <source>no single role on the model card</source>
         <translation>模型卡上没有单一角色</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attention/attention_panel.cpp" line="163"/>
+        <location filename="../../ui/panels/attention/attention_panel.cpp" line="174"/>
         <source>L%1: mean over its heads</source>
         <translation>L%1：各头平均</translation>
     </message>
@@ -197,7 +197,7 @@
     <message>
         <location filename="../../ui/viewmodels/placement_text.cpp" line="76"/>
         <location filename="../../ui/viewmodels/placement_text.cpp" line="98"/>
-        <location filename="../../ui/viewmodels/placement_text.cpp" line="177"/>
+        <location filename="../../ui/viewmodels/placement_text.cpp" line="179"/>
         <source>%1 in all layers [derived]</source>
         <translation>各层合计 %1 [推算]</translation>
     </message>
@@ -252,67 +252,67 @@
         <translation>此记录未采集各行在内存中的位置</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/placement_text.cpp" line="137"/>
+        <location filename="../../ui/viewmodels/placement_text.cpp" line="139"/>
         <source>%1 pages for %2 tokens, %3 shared [measured]</source>
         <translation>%1 页存放 %2 个词元，其中 %3 页共享 [实测]</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/placement_text.cpp" line="140"/>
+        <location filename="../../ui/viewmodels/placement_text.cpp" line="142"/>
         <source>no slot wasted [derived]</source>
         <translation>没有浪费槽位 [推算]</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/placement_text.cpp" line="141"/>
+        <location filename="../../ui/viewmodels/placement_text.cpp" line="143"/>
         <source>last page: %1 empty, %2 wasted [derived]</source>
         <translation>最后一页：%1 个空位，浪费 %2 [推算]</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/placement_text.cpp" line="144"/>
+        <location filename="../../ui/viewmodels/placement_text.cpp" line="146"/>
         <source>%1 page copied: it was shared and had to be written</source>
         <translation>复制了 %1 页：它是共享的而又要写入</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/placement_text.cpp" line="150"/>
+        <location filename="../../ui/viewmodels/placement_text.cpp" line="152"/>
         <source>one slab for all %1 layers</source>
         <translation>全部 %1 层共用一整块</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/placement_text.cpp" line="151"/>
+        <location filename="../../ui/viewmodels/placement_text.cpp" line="153"/>
         <source>one allocation for each of %1 layers</source>
         <translation>%1 层各自分配</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/placement_text.cpp" line="152"/>
+        <location filename="../../ui/viewmodels/placement_text.cpp" line="154"/>
         <source>%1 slots, %2</source>
         <translation>%1 个槽位，%2</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/placement_text.cpp" line="153"/>
+        <location filename="../../ui/viewmodels/placement_text.cpp" line="155"/>
         <source>%1 pages of %2 slots, %3</source>
         <translation>%1 页，每页 %2 个槽位，%3</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/placement_text.cpp" line="163"/>
+        <location filename="../../ui/viewmodels/placement_text.cpp" line="165"/>
         <source>Position %1 · </source>
         <translation>位置 %1 · </translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/placement_text.cpp" line="166"/>
+        <location filename="../../ui/viewmodels/placement_text.cpp" line="168"/>
         <source>evicted in step %1: no later token reads it</source>
         <translation>第 %1 步淘汰：之后的词元读不到</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/placement_text.cpp" line="167"/>
+        <location filename="../../ui/viewmodels/placement_text.cpp" line="169"/>
         <source>not stored</source>
         <translation>未存储</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/placement_text.cpp" line="169"/>
+        <location filename="../../ui/viewmodels/placement_text.cpp" line="171"/>
         <source>lies in slot %1</source>
         <translation>在槽位 %1</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/placement_text.cpp" line="170"/>
+        <location filename="../../ui/viewmodels/placement_text.cpp" line="172"/>
         <source>lies in slot %1: page %2, place %3</source>
         <translation>在槽位 %1：第 %2 页第 %3 位</translation>
     </message>
@@ -321,46 +321,56 @@
     <name>CacheStory</name>
     <message>
         <location filename="../../ui/viewmodels/cache_story.cpp" line="51"/>
+        <source>layer 0 of %1: each layer keeps tokens of its own</source>
+        <translation>第 0 层（共 %1 层）：每层各自保留词元</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/cache_story.cpp" line="62"/>
         <source>0 slots · nothing is kept [measured]</source>
         <translation>0 个槽位 · 什么都不保留 [实测]</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/cache_story.cpp" line="52"/>
+        <location filename="../../ui/viewmodels/cache_story.cpp" line="63"/>
         <source>%1 of %2 slots · %3 of %4 used [measured]</source>
         <translation>%1 / %2 个槽位 · 已用 %3 · 预留 %4 [实测]</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/cache_story.cpp" line="70"/>
+        <location filename="../../ui/viewmodels/cache_story.cpp" line="81"/>
         <source>no cache: all %1 tokens are computed again each step, and nothing is kept</source>
         <translation>无缓存：每一步都重新计算全部 %1 个词元，什么都不保留</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/cache_story.cpp" line="76"/>
+        <location filename="../../ui/viewmodels/cache_story.cpp" line="87"/>
         <source>nothing copied in this step · %1 copied in all [measured]</source>
         <translation>本步没有复制 · 累计复制 %1 [实测]</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/cache_story.cpp" line="80"/>
+        <location filename="../../ui/viewmodels/cache_story.cpp" line="91"/>
         <source>set aside at the start, and full now: room for %1 tokens</source>
         <translation>开始时一次预留，现已占满：可容纳 %1 个词元</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/cache_story.cpp" line="82"/>
+        <location filename="../../ui/viewmodels/cache_story.cpp" line="93"/>
         <source>set aside at the start: room for %1 tokens, %2 still empty · nothing is ever copied</source>
         <translation>开始时一次预留：可容纳 %1 个词元，还空着 %2 个 · 从不复制</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/cache_story.cpp" line="87"/>
+        <location filename="../../ui/viewmodels/cache_story.cpp" line="98"/>
+        <source>each layer keeps %1 of %2 tokens, its own choice; the others have left it</source>
+        <translation>每层各自保留 %2 个词元中的 %1 个；其余已离开该层</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/cache_story.cpp" line="101"/>
         <source>%1 of %2 tokens are kept; the others have left the cache</source>
         <translation>保留 %2 个词元中的 %1 个；其余已离开缓存</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/cache_story.cpp" line="89"/>
+        <location filename="../../ui/viewmodels/cache_story.cpp" line="103"/>
         <source>all %1 tokens are kept</source>
         <translation>全部 %1 个词元都保留着</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/cache_story.cpp" line="74"/>
+        <location filename="../../ui/viewmodels/cache_story.cpp" line="85"/>
         <source>%1 copied in this step, %2 in all · peak old + new %3 [measured]</source>
         <translation>本步复制 %1，累计 %2 · 新旧合计峰值 %3 [实测]</translation>
     </message>
@@ -1503,87 +1513,92 @@
 <context>
     <name>MemoryText</name>
     <message>
-        <location filename="../../ui/viewmodels/memory_text.cpp" line="36"/>
+        <location filename="../../ui/viewmodels/memory_text.cpp" line="37"/>
         <source>%1 in %2 pages of %3 tokens, %4 of it empty inside the last page (rows: %5)</source>
         <translation>%2 页、每页 %3 个词元，共 %1，其中最后一页内空着 %4（%5 行）</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/memory_text.cpp" line="57"/>
+        <location filename="../../ui/viewmodels/memory_text.cpp" line="70"/>
         <source>%1 reserved: room for %2 tokens, %3 of them empty so far</source>
         <translation>预留 %1：可容纳 %2 个词元，目前空着 %3 个</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/memory_text.cpp" line="86"/>
+        <location filename="../../ui/viewmodels/memory_text.cpp" line="99"/>
         <source> B [derived]</source>
         <translation> B [推算]</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/memory_text.cpp" line="87"/>
+        <location filename="../../ui/viewmodels/memory_text.cpp" line="100"/>
         <source>counted %1 used [measured]</source>
         <translation>实际计数已用 %1 [实测]</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/memory_text.cpp" line="100"/>
+        <location filename="../../ui/viewmodels/memory_text.cpp" line="113"/>
         <source>This step copied %1 to grow the cache; old and new together took %2 [measured]</source>
         <translation>本步为增长缓存复制了 %1；新旧合计占用 %2 [实测]</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/memory_text.cpp" line="108"/>
+        <location filename="../../ui/viewmodels/memory_text.cpp" line="121"/>
         <source>What this window keeps to draw: %1, not part of the run</source>
         <translation>本窗口为绘图保留：%1，不属于运行本身</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/memory_text.cpp" line="25"/>
+        <location filename="../../ui/viewmodels/memory_text.cpp" line="26"/>
         <source>; %1 beside the formula: scales and padding of the format</source>
         <translation>；与公式相差 %1：格式的缩放因子与填充</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/memory_text.cpp" line="26"/>
+        <location filename="../../ui/viewmodels/memory_text.cpp" line="27"/>
         <source>; %1 more than the formula: aligned addresses, second layouts</source>
         <translation>；比公式多 %1：地址对齐与第二种布局</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/memory_text.cpp" line="27"/>
+        <location filename="../../ui/viewmodels/memory_text.cpp" line="28"/>
         <source>; %1 less than the formula: read where the file lies</source>
         <translation>；比公式少 %1：直接在文件映射处读取</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/memory_text.cpp" line="43"/>
+        <location filename="../../ui/viewmodels/memory_text.cpp" line="44"/>
+        <source>%1 beside the pages hold the newest rows in full precision</source>
+        <translation>页之外另有 %1，以全精度保存最新的行</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/memory_text.cpp" line="47"/>
         <source>%1 of these pages belong to other branches as well and exist once</source>
         <translation>其中 %1 页也属于其他分支，只存在一份</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/memory_text.cpp" line="44"/>
+        <location filename="../../ui/viewmodels/memory_text.cpp" line="48"/>
         <source>%1 allocated for the pool; outside this sequence&apos;s pages %2 are free</source>
         <translation>页池共分配 %1；此序列之外有 %2 页空闲</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/memory_text.cpp" line="90"/>
+        <location filename="../../ui/viewmodels/memory_text.cpp" line="103"/>
         <source>Nothing is kept: K and V of a pass are scratch and count as activations.</source>
         <translation>什么都不保留：一遍中的 K 和 V 是草稿，计入激活。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/memory_text.cpp" line="103"/>
+        <location filename="../../ui/viewmodels/memory_text.cpp" line="116"/>
         <source>weights %1 [measured]</source>
         <translation>权重 %1 [实测]</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/memory_text.cpp" line="105"/>
+        <location filename="../../ui/viewmodels/memory_text.cpp" line="118"/>
         <source>activations %1 [measured]: buffers of the largest pass, used again by every step</source>
         <translation>激活 %1 [实测]：最大一遍的缓冲区，每步重复使用</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/memory_text.cpp" line="54"/>
+        <location filename="../../ui/viewmodels/memory_text.cpp" line="67"/>
         <source>%1 reserved: room for %2 tokens, all of it in use</source>
         <translation>预留 %1：可容纳 %2 个词元，已全部使用</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/memory_text.cpp" line="96"/>
+        <location filename="../../ui/viewmodels/memory_text.cpp" line="109"/>
         <source>K and V lie in host memory; on the device is room for one layer: %1 [measured]</source>
         <translation>K 和 V 在主机内存中；设备上只留一层的空间：%1 [实测]</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/memory_text.cpp" line="97"/>
+        <location filename="../../ui/viewmodels/memory_text.cpp" line="110"/>
         <source>K and V lie in a file; on the device is room for one layer: %1 [measured]</source>
         <translation>K 和 V 在文件中；设备上只留一层的空间：%1 [实测]</translation>
     </message>
@@ -1591,112 +1606,117 @@
 <context>
     <name>StageWalk</name>
     <message>
-        <location filename="../../ui/viewmodels/stage_walk.cpp" line="83"/>
+        <location filename="../../ui/viewmodels/stage_walk.cpp" line="84"/>
         <source>token ids %1 → hidden %2</source>
         <translation>词元编号 %1 → 隐藏状态 %2</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/stage_walk.cpp" line="84"/>
+        <location filename="../../ui/viewmodels/stage_walk.cpp" line="85"/>
         <source>hidden %1 → normed %1</source>
         <translation>隐藏状态 %1 → 归一化 %1</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/stage_walk.cpp" line="86"/>
+        <location filename="../../ui/viewmodels/stage_walk.cpp" line="87"/>
         <source>normed %1 → q %2 · k %3 · v %3</source>
         <translation>归一化 %1 → q %2 · k %3 · v %3</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/stage_walk.cpp" line="88"/>
+        <location filename="../../ui/viewmodels/stage_walk.cpp" line="89"/>
         <source>k %1 · v %1 → cache rows %2</source>
         <translation>k %1 · v %1 → 缓存行 %2</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/stage_walk.cpp" line="90"/>
+        <location filename="../../ui/viewmodels/stage_walk.cpp" line="91"/>
         <source>q %1 · K %2 → weights %3 · V %2 → %4</source>
         <translation>q %1 · K %2 → 权重 %3 · V %2 → %4</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/stage_walk.cpp" line="94"/>
+        <location filename="../../ui/viewmodels/stage_walk.cpp" line="95"/>
         <source>heads %1 → added to hidden %2</source>
         <translation>各头 %1 → 加到隐藏状态 %2</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/stage_walk.cpp" line="96"/>
+        <location filename="../../ui/viewmodels/stage_walk.cpp" line="97"/>
         <source>hidden %1 → %2 → added to hidden %1</source>
         <translation>隐藏状态 %1 → %2 → 加到隐藏状态 %1</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/stage_walk.cpp" line="98"/>
+        <location filename="../../ui/viewmodels/stage_walk.cpp" line="99"/>
         <source>last hidden row %1 → logits %2</source>
         <translation>最后一行隐藏状态 %1 → logits %2</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/stage_walk.cpp" line="99"/>
+        <location filename="../../ui/viewmodels/stage_walk.cpp" line="100"/>
         <source>logits %1 → one token</source>
         <translation>logits %1 → 一个词元</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/stage_walk.cpp" line="108"/>
+        <location filename="../../ui/viewmodels/stage_walk.cpp" line="109"/>
         <source>embed</source>
         <translation>嵌入</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/stage_walk.cpp" line="109"/>
+        <location filename="../../ui/viewmodels/stage_walk.cpp" line="110"/>
         <source>norm</source>
         <translation>归一化</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/stage_walk.cpp" line="110"/>
+        <location filename="../../ui/viewmodels/stage_walk.cpp" line="111"/>
         <source>QKV</source>
         <translation>QKV</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/stage_walk.cpp" line="111"/>
+        <location filename="../../ui/viewmodels/stage_walk.cpp" line="112"/>
         <source>store</source>
         <translation>存入</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/stage_walk.cpp" line="112"/>
+        <location filename="../../ui/viewmodels/stage_walk.cpp" line="113"/>
         <source>attend</source>
         <translation>注意</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/stage_walk.cpp" line="113"/>
+        <location filename="../../ui/viewmodels/stage_walk.cpp" line="114"/>
         <source>output</source>
         <translation>输出</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/stage_walk.cpp" line="114"/>
+        <location filename="../../ui/viewmodels/stage_walk.cpp" line="115"/>
         <source>MLP</source>
         <translation>MLP</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/stage_walk.cpp" line="115"/>
+        <location filename="../../ui/viewmodels/stage_walk.cpp" line="116"/>
         <source>logits</source>
         <translation>logits</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/stage_walk.cpp" line="116"/>
+        <location filename="../../ui/viewmodels/stage_walk.cpp" line="117"/>
         <source>sample</source>
         <translation>采样</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/stage_walk.cpp" line="143"/>
+        <location filename="../../ui/viewmodels/stage_walk.cpp" line="144"/>
         <source>%1, layer %2: </source>
         <translation>%1，第 %2 层：</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/stage_walk.cpp" line="143"/>
+        <location filename="../../ui/viewmodels/stage_walk.cpp" line="144"/>
         <source>%1: </source>
         <translation>%1：</translation>
     </message>
     <message>
         <location filename="../../ui/viewmodels/stage_walk.cpp" line="146"/>
+        <source>the last of %1 passes</source>
+        <translation>%1 遍中的最后一遍</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/stage_walk.cpp" line="148"/>
         <source>%1 [measured]</source>
         <translation>%1 [实测]</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/stage_walk.cpp" line="147"/>
+        <location filename="../../ui/viewmodels/stage_walk.cpp" line="149"/>
         <source>timed together with the stage before or after</source>
         <translation>与前后阶段一起计时</translation>
     </message>
@@ -2343,7 +2363,7 @@
     <name>decodescope::EngineWorker</name>
     <message>
         <location filename="../../ui/session/engine_worker.cpp" line="151"/>
-        <location filename="../../ui/session/engine_worker.cpp" line="249"/>
+        <location filename="../../ui/session/engine_worker.cpp" line="259"/>
         <source>There is no run yet; choose a prompt first.</source>
         <translation>还没有运行；请先选择提示。</translation>
     </message>
@@ -2358,33 +2378,38 @@
         <translation>无缓存的一路无法运行：%1</translation>
     </message>
     <message>
-        <location filename="../../ui/session/engine_worker.cpp" line="197"/>
+        <location filename="../../ui/session/engine_worker.cpp" line="199"/>
         <source>The lane without the cache stopped: %1</source>
         <translation>无缓存的一路已停止：%1</translation>
     </message>
     <message>
-        <location filename="../../ui/session/engine_worker.cpp" line="212"/>
+        <location filename="../../ui/session/engine_worker.cpp" line="213"/>
+        <source>Beyond %1 tokens, the model&apos;s context, the cached lane goes on alone: a pass without a cache would have to read all tokens at once.</source>
+        <translation>超过模型的上下文 %1 个词元后，只有缓存一路继续：没有缓存的一遍必须同时读取全部词元。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/session/engine_worker.cpp" line="222"/>
         <source>A pass without the cache takes about %1 s here, so it is measured at 64, 128, 256, ... tokens only.</source>
         <translation>这里无缓存算一遍约需 %1 秒，因此只在 64、128、256…… 个词元处测量。</translation>
     </message>
     <message>
-        <location filename="../../ui/session/engine_worker.cpp" line="222"/>
+        <location filename="../../ui/session/engine_worker.cpp" line="232"/>
         <source>There is no step to go on from.</source>
         <translation>没有可以继续的步骤。</translation>
     </message>
     <message>
-        <location filename="../../ui/session/engine_worker.cpp" line="233"/>
+        <location filename="../../ui/session/engine_worker.cpp" line="243"/>
         <source>No model is loaded yet; choose one first.</source>
         <translation>还没有加载模型；请先选择一个。</translation>
     </message>
     <message>
-        <location filename="../../ui/session/engine_worker.cpp" line="295"/>
+        <location filename="../../ui/session/engine_worker.cpp" line="305"/>
         <source>There is no engine behind what is shown.</source>
         <translation>当前显示的内容背后没有引擎。</translation>
     </message>
     <message>
         <location filename="../../ui/session/engine_worker.cpp" line="40"/>
-        <location filename="../../ui/session/engine_worker.cpp" line="303"/>
+        <location filename="../../ui/session/engine_worker.cpp" line="313"/>
         <source>There is not enough memory for this.</source>
         <translation>内存不足。</translation>
     </message>
@@ -2399,7 +2424,7 @@
         <translation>意外错误中断了工作：%1。</translation>
     </message>
     <message>
-        <location filename="../../ui/session/engine_worker.cpp" line="216"/>
+        <location filename="../../ui/session/engine_worker.cpp" line="226"/>
         <source>Flat out, the pass without the cache is measured every %1 tokens from here on.</source>
         <translation>全速运行时，从这里起每 %1 个词元测一次无缓存。</translation>
     </message>
@@ -2829,22 +2854,22 @@
 <context>
     <name>decodescope::PromptPopover</name>
     <message>
-        <location filename="../../ui/main_window/settings_popover.cpp" line="268"/>
+        <location filename="../../ui/main_window/settings_popover.cpp" line="267"/>
         <source>Start with this text</source>
         <translation>用这段文字开始</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/settings_popover.cpp" line="270"/>
+        <location filename="../../ui/main_window/settings_popover.cpp" line="269"/>
         <source>Own text as the prompt</source>
         <translation>自己的文字作为提示</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/settings_popover.cpp" line="272"/>
+        <location filename="../../ui/main_window/settings_popover.cpp" line="271"/>
         <source>Prompt</source>
         <translation>提示</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/settings_popover.cpp" line="273"/>
+        <location filename="../../ui/main_window/settings_popover.cpp" line="272"/>
         <source>Text for the model to go on from. Ctrl+Enter starts.</source>
         <translation>让模型接着写的文字。Ctrl+回车开始。</translation>
     </message>
@@ -3017,148 +3042,148 @@
 <context>
     <name>decodescope::SettingsPopover</name>
     <message>
-        <location filename="../../ui/main_window/settings_popover.cpp" line="74"/>
+        <location filename="../../ui/main_window/settings_popover.cpp" line="75"/>
         <source>Settings of the run</source>
         <translation>运行设置</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/settings_popover.cpp" line="86"/>
+        <location filename="../../ui/main_window/settings_popover.cpp" line="87"/>
         <source>Close</source>
         <translation>关闭</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/settings_popover.cpp" line="87"/>
+        <location filename="../../ui/main_window/settings_popover.cpp" line="88"/>
         <source>Apply</source>
         <translation>应用</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/settings_popover.cpp" line="99"/>
+        <location filename="../../ui/main_window/settings_popover.cpp" line="100"/>
         <source>Sampling</source>
         <translation>采样</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/settings_popover.cpp" line="102"/>
+        <location filename="../../ui/main_window/settings_popover.cpp" line="103"/>
         <source>0 (greedy)</source>
         <translation>0（贪心）</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/settings_popover.cpp" line="103"/>
-        <location filename="../../ui/main_window/settings_popover.cpp" line="189"/>
+        <location filename="../../ui/main_window/settings_popover.cpp" line="104"/>
+        <location filename="../../ui/main_window/settings_popover.cpp" line="188"/>
         <source>all</source>
         <translation>全部</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/settings_popover.cpp" line="107"/>
+        <location filename="../../ui/main_window/settings_popover.cpp" line="108"/>
         <source>&amp;Temperature</source>
         <translation>温度(&amp;T)</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/settings_popover.cpp" line="108"/>
+        <location filename="../../ui/main_window/settings_popover.cpp" line="109"/>
         <source>Top-&amp;k</source>
         <translation>Top-&amp;k</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/settings_popover.cpp" line="109"/>
+        <location filename="../../ui/main_window/settings_popover.cpp" line="110"/>
         <source>Top-&amp;p</source>
         <translation>Top-&amp;p</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/settings_popover.cpp" line="110"/>
+        <location filename="../../ui/main_window/settings_popover.cpp" line="111"/>
         <source>&amp;Seed</source>
         <translation>种子(&amp;S)</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/settings_popover.cpp" line="115"/>
+        <location filename="../../ui/main_window/settings_popover.cpp" line="116"/>
         <source>Cache</source>
         <translation>缓存</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/settings_popover.cpp" line="132"/>
+        <location filename="../../ui/main_window/settings_popover.cpp" line="133"/>
         <source>K stored as</source>
         <translation>K 存储格式</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/settings_popover.cpp" line="133"/>
+        <location filename="../../ui/main_window/settings_popover.cpp" line="134"/>
         <source>V stored as</source>
         <translation>V 存储格式</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/settings_popover.cpp" line="180"/>
+        <location filename="../../ui/main_window/settings_popover.cpp" line="181"/>
         <source>Run</source>
         <translation>运行</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/settings_popover.cpp" line="182"/>
+        <location filename="../../ui/main_window/settings_popover.cpp" line="183"/>
         <source>until the context is full</source>
         <translation>直到上下文填满</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/settings_popover.cpp" line="184"/>
+        <location filename="../../ui/main_window/settings_popover.cpp" line="185"/>
         <source>as in the file</source>
         <translation>与文件相同</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/settings_popover.cpp" line="190"/>
+        <location filename="../../ui/main_window/settings_popover.cpp" line="189"/>
         <source>Stop at the end token</source>
         <translation>遇到结束词元时停止</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/settings_popover.cpp" line="191"/>
+        <location filename="../../ui/main_window/settings_popover.cpp" line="190"/>
         <source>Read special tokens in the prompt</source>
         <translation>识别提示中的特殊词元</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/settings_popover.cpp" line="192"/>
+        <location filename="../../ui/main_window/settings_popover.cpp" line="191"/>
         <source>Capture attention</source>
         <translation>采集注意力</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/settings_popover.cpp" line="194"/>
+        <location filename="../../ui/main_window/settings_popover.cpp" line="193"/>
         <source>Keeps what every head reads. It costs a little time, so steps timed with it are marked in the charts.</source>
         <translation>保留每个头读取的内容。会多花一点时间，因此图中会标出这样计时的步。</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/settings_popover.cpp" line="195"/>
+        <location filename="../../ui/main_window/settings_popover.cpp" line="194"/>
         <source>Time every stage</source>
         <translation>为每个阶段计时</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/settings_popover.cpp" line="196"/>
+        <location filename="../../ui/main_window/settings_popover.cpp" line="195"/>
         <source>Slow motion then says how long each stage took.</source>
         <translation>慢动作会显示每个阶段用了多久。</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/settings_popover.cpp" line="197"/>
+        <location filename="../../ui/main_window/settings_popover.cpp" line="196"/>
         <source>&amp;New tokens</source>
         <translation>新词元数(&amp;N)</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/settings_popover.cpp" line="198"/>
+        <location filename="../../ui/main_window/settings_popover.cpp" line="197"/>
         <source>&amp;Weights</source>
         <translation>权重(&amp;W)</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/settings_popover.cpp" line="199"/>
+        <location filename="../../ui/main_window/settings_popover.cpp" line="198"/>
         <source>T&amp;hreads</source>
         <translation>线程(&amp;H)</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/settings_popover.cpp" line="124"/>
+        <location filename="../../ui/main_window/settings_popover.cpp" line="125"/>
         <source>Tokens that int8-kivi quantizes together, with scales for each channel of the keys.</source>
         <translation>int8-kivi 一起量化的词元数，键的每个通道各有比例因子。</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/settings_popover.cpp" line="125"/>
+        <location filename="../../ui/main_window/settings_popover.cpp" line="126"/>
         <source>Newest tokens that int8-kivi keeps in full precision at least.</source>
         <translation>int8-kivi 至少以全精度保留的最新词元数。</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/settings_popover.cpp" line="134"/>
+        <location filename="../../ui/main_window/settings_popover.cpp" line="135"/>
         <source>Group</source>
         <translation>分组</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/settings_popover.cpp" line="135"/>
+        <location filename="../../ui/main_window/settings_popover.cpp" line="136"/>
         <source>Residual</source>
         <translation>保留</translation>
     </message>
@@ -3920,421 +3945,446 @@
     </message>
     <message>
         <location filename="../../ui/viewmodels/engine_words.cpp" line="23"/>
+        <source>Computed Q, K and V for the {0} tokens of the prompt in {2} passes, in {1} layers.</source>
+        <translation>为提示的 {0} 个词元计算 Q、K、V，分 {2} 遍，共 {1} 层。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="25"/>
+        <source>Fed {0} known tokens again in {2} passes, in {1} layers; nothing of the text changed.</source>
+        <translation>已知的 {0} 个词元重新输入，分 {2} 遍，共 {1} 层；文本没有变化。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="27"/>
+        <source>Computed {0} rows of K and V for every layer at once; none had to be read from before, and {1} of them stay in the cache.</source>
+        <translation>一次为每一层计算 {0} 行 K 和 V；无需读取之前的行，其中 {1} 行留在缓存中。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="30"/>
+        <source>Wrote {0} rows into the cache of every layer; each pass read what the ones before it had left there.</source>
+        <translation>向每一层的缓存写入 {0} 行；每一遍都读取前几遍留下的行。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="33"/>
+        <source>Computed {0} rows of K and V for every layer; each pass read what the ones before it had left in the cache, and {1} rows stay there.</source>
+        <translation>为每一层计算 {0} 行 K 和 V；每一遍都读取前几遍留在缓存中的行，最后留下 {1} 行。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="36"/>
         <source>The cache keeps nothing: no rows written, none to read in the next step.</source>
         <translation>缓存什么都不保留：没有写入，下一步也无可读取。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="24"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="37"/>
         <source>The cache grew: {0} were copied into longer buffers; at the peak, old and new took {1} together.</source>
         <translation>缓存增长：{0} 被复制到更长的缓冲区；峰值时新旧合计 {1}。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="26"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="39"/>
         <source>{0} of {1} reserved rows are in use; the reserve holds {2}.</source>
         <translation>预留的 {1} 行中已用 {0} 行；预留共 {2}。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="38"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="51"/>
         <source>{0} positions left the cache: {1}.</source>
         <translation>{0} 个位置离开缓存：{1}。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="39"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="52"/>
         <source>Position {1} left the cache.</source>
         <translation>位置 {1} 离开缓存。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="46"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="59"/>
         <source>Without the cache: {0} tokens through every layer, {1} times the products.</source>
         <translation>若无缓存：{0} 个词元要通过每一层，乘法是现在的 {1} 倍。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="47"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="60"/>
         <source>With a cache, one token would have been enough: {0} times fewer products.</source>
         <translation>若有缓存，算一个词元就够：乘法少到 1/{0}。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="48"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="61"/>
         <source>The pass took {0} ms.</source>
         <translation>这一遍用了 {0} 毫秒。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="49"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="62"/>
         <source>The pass took {0} ms, with attention captured.</source>
         <translation>这一遍用了 {0} 毫秒，含采集注意力。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="50"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="63"/>
         <source>The pass took {0} ms; it used its buffers for the first time and stays out of medians.</source>
         <translation>这一遍用了 {0} 毫秒；缓冲区首次使用，不计入中位数。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="52"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="65"/>
         <source>Next token: {0}, with {1} % by the plain softmax.</source>
         <translation>下一个词元：{0}，softmax 概率 {1} %。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="53"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="66"/>
         <source>The run ends here: the wanted number of tokens is reached.</source>
         <translation>运行到此结束：已达到要求的词元数。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="54"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="67"/>
         <source>The run ends here: the model wrote its end token.</source>
         <translation>运行到此结束：模型写出了结束词元。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="55"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="68"/>
         <source>The run ends here: the context of {0} tokens is full.</source>
         <translation>运行到此结束：{0} 个词元的上下文已满。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="56"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="69"/>
         <source>The run was stopped here.</source>
         <translation>运行在此停止。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="57"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="70"/>
         <source>{0} and {1} at {2} tokens: no difference that this measurement can show, {3} times ({4} to {5}).</source>
         <translation>{2} 个词元时 {0} 与 {1}：这次测量看不出差别，{3} 倍（{4} 到 {5}）。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="60"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="73"/>
         <source>The recompute lane has not run yet; there is nothing to compare.</source>
         <translation>重算一路还没有运行；无从比较。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="61"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="74"/>
         <source>This run keeps no cache: both lanes do the same work.</source>
         <translation>本次运行没有缓存：两路做同样的工作。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="62"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="75"/>
         <source>{0} times faster with the cache at {1} tokens: {2} ms instead of {3} ms.</source>
         <translation>{1} 个词元时用缓存快 {0} 倍：{2} 毫秒，而不是 {3} 毫秒。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="63"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="76"/>
         <source>No benefit at this length: {0} times at {1} tokens ({2} ms and {3} ms), because so few tokens are computed again almost for free.</source>
         <translation>这个长度没有收益：{1} 个词元时 {0} 倍（{2} 毫秒与 {3} 毫秒），因为这么少的词元重算几乎不花时间。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="66"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="79"/>
         <source>No benefit at this length: {0} times at {1} tokens ({2} ms and {3} ms), because reading the weights takes most of both passes.</source>
         <translation>这个长度没有收益：{1} 个词元时 {0} 倍（{2} 毫秒与 {3} 毫秒），因为两遍都主要花在读取权重上。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="69"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="82"/>
         <source>No benefit at this length: {0} times at {1} tokens ({2} ms and {3} ms), because starting a pass costs more here than the products that the cache saves.</source>
         <translation>这个长度没有收益：{1} 个词元时 {0} 倍（{2} 毫秒与 {3} 毫秒），因为启动一遍的开销比缓存省下的乘法还大。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="72"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="85"/>
         <source>There is no comparison yet.</source>
         <translation>还没有比较。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="73"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="86"/>
         <source>Same answer in all {0} comparisons; the largest logit difference is {1}.</source>
         <translation>{0} 次比较答案都相同；logit 最大差 {1}。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="74"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="87"/>
         <source>Same logits up to {1} in {0} comparisons, but the likeliest token changed in {2} of them: two tokens were equally likely.</source>
         <translation>{0} 次比较中 logits 相差不超过 {1}，但其中 {2} 次最可能的词元变了：两个词元同样可能。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="77"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="90"/>
         <source>Different answer in {2} of {0} comparisons; the largest logit difference is {1}.</source>
         <translation>{0} 次比较中有 {2} 次答案不同；logit 最大差 {1}。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="78"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="91"/>
         <source>Differs by design: rows have left the cache or are stored coarsely. The largest logit difference is {1} in {0} comparisons.</source>
         <translation>按设计就会不同：有的行已离开缓存，或存储较粗。{0} 次比较中 logit 最大差 {1}。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="81"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="94"/>
         <source>{0}: {1} ms per step, {2} times the time of {3} ({4} to {5} in the middle half of {6} pairs of steps; faster in {7}).</source>
         <translation>{0}：每步 {1} 毫秒，为 {3} 的 {2} 倍（{6} 对步的中间一半为 {4} 至 {5}，其中 {7} 对更快）。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="84"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="97"/>
         <source>{0}: {1} ms per step; no difference from {3} that {6} pairs of steps can show, {2} times ({4} to {5} in the middle half; faster in {7}).</source>
         <translation>{0}：每步 {1} 毫秒；{6} 对步显示不出与 {3} 的差别，{2} 倍（中间一半为 {4} 至 {5}，其中 {7} 对更快）。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="87"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="100"/>
         <source>{0}: the logits equal those of {1} bit for bit in all {2} passes.</source>
         <translation>{0}：全部 {2} 遍的 logits 与 {1} 逐位相同。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="88"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="101"/>
         <source>{0}: the logits differ from those of {1} by {2} at most, which is rounding.</source>
         <translation>{0}：logits 与 {1} 最多相差 {2}，属于舍入。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="89"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="102"/>
         <source>{0}: the logits differ from those of {1} by up to {2} (at {3} tokens); KL divergence up to {4}, on average {5} nats.</source>
         <translation>{0}：logits 与 {1} 最多相差 {2}（{3} 个词元时）；KL 散度最大 {4}，平均 {5} 奈特。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="92"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="105"/>
         <source>{0} writes the same {1} tokens as {2}.</source>
         <translation>{0} 写出的 {1} 个词元与 {2} 相同。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="93"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="106"/>
         <source>{0} writes another text: the first different token is number {1} of the new ones.</source>
         <translation>{0} 写出不同的文本：第一个不同的是第 {1} 个新词元。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="94"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="107"/>
         <source>{0} copied {1} to grow; at its peak it held {2}, for {3} that are used at the end.</source>
         <translation>{0} 为增长复制了 {1}；峰值占用 {2}，而结束时只用 {3}。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="95"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="108"/>
         <source>{0} ended early: {1}</source>
         <translation>{0} 提前结束：{1}</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="96"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="109"/>
         <source>A source article says that preallocation is about 20 % faster. Measured here up to {6} tokens: a step takes {0} % less time than with a growing cache ({1} to {2} % in the middle half of {3} pairs of steps, less in {7} of them), {4} ms instead of {5} ms.</source>
         <translation>原文章称预分配约快 20 %。本机实测，至 {6} 个词元：每步用时比增长式少 {0} %（{3} 对步的中间一半为 {1} 至 {2} %，其中 {7} 对更少），{4} 毫秒而不是 {5} 毫秒。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="100"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="113"/>
         <source>A source article says that preallocation is about 20 % faster. Measured here up to {6} tokens: a step takes {0} % more time than with a growing cache ({1} to {2} % in the middle half of {3} pairs of steps, more in {7} of them), {4} ms instead of {5} ms.</source>
         <translation>原文章称预分配约快 20 %。本机实测，至 {6} 个词元：每步用时比增长式多 {0} %（{3} 对步的中间一半为 {1} 至 {2} %，其中 {7} 对更多），{4} 毫秒而不是 {5} 毫秒。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="104"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="117"/>
         <source>A source article says that preallocation is about 20 % faster. Measured here up to {6} tokens: no difference that {3} pairs of steps can show; a step takes {0} % less time than with a growing cache ({1} to {2} % in the middle half, less in {7} pairs), {4} ms and {5} ms.</source>
         <translation>原文章称预分配约快 20 %。本机实测，至 {6} 个词元：{3} 对步显示不出差别；每步用时比增长式少 {0} %（中间一半为 {1} 至 {2} %，其中 {7} 对更少），{4} 毫秒与 {5} 毫秒。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="108"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="121"/>
         <source>Growing</source>
         <translation>增长式</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="109"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="122"/>
         <source>Every step makes a new buffer that is longer by the new rows, copies the old rows into it and frees the old one. Nothing is reserved in advance, but the copies add up and for a moment old and new lie side by side.</source>
         <translation>每一步都新建一个加长的缓冲区，把旧行复制过去，再释放旧的。不预先占用内存，但复制会累积，而且新旧缓冲区会短暂并存。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="113"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="126"/>
         <source>Preallocated</source>
         <translation>预分配</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="114"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="127"/>
         <source>Room for all tokens is allocated at the start and every row is written at its own position. Nothing is copied, but what is reserved and not used yet is taken all the same.</source>
         <translation>一开始就为所有词元分配空间，每行写在自己的位置上。从不复制，但预留而未用的内存同样被占着。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="117"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="130"/>
         <source>Tokens that the cache has room for; 0 takes prompt and new tokens together, at most the model&apos;s context.</source>
         <translation>缓存可容纳的词元数；0 表示提示与新词元之和，最多为模型的上下文。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="120"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="133"/>
         <source>One allocation for all layers instead of one for each layer.</source>
         <translation>所有层合用一次分配，而不是每层一次。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="121"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="134"/>
         <source>Paged</source>
         <translation>分页</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="122"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="135"/>
         <source>The cache is divided into pages that a sequence takes one by one when it needs them. Branches of a conversation share pages and copy one only when they write into it.</source>
         <translation>缓存分成若干页，序列需要时一页一页地取用。对话的分支共享页，只在写入时才复制那一页。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="125"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="138"/>
         <source>Tokens of one page, a power of two: small pages waste less and share more, large ones need fewer entries.</source>
         <translation>每页的词元数，为二的幂：小页浪费少、共享多，大页所需的表项少。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="128"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="141"/>
         <source>Pages of the pool; 0 takes what prompt and new tokens need together, at most the model&apos;s context, and more when branches need them.</source>
         <translation>页池的页数；0 表示取提示与新词元合计所需（至多为模型的上下文），分支需要时再增加。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="131"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="144"/>
         <source>Ring (sliding window)</source>
         <translation>环形（滑动窗口）</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="132"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="145"/>
         <source>Only the last tokens stay: a new row takes the slot of the oldest, so memory and the work of a step stop growing. Deeper layers still carry what earlier rows read from tokens that have left, so the answer is neither that of full attention nor that of a run over the last tokens alone.</source>
         <translation>只保留最后的词元：新的一行占用最旧一行的槽位，因此内存和每一步的工作量不再增长。更深的层仍带有早先的行从已离开的词元读到的内容，所以答案既不同于完整注意力，也不同于只对最后的词元运行一遍。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="138"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="151"/>
         <source>Tokens that stay and that a token attends to, itself included.</source>
         <translation>保留下来并可被关注的词元数，包括自身。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="139"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="152"/>
         <source>Window with sinks</source>
         <translation>带汇聚点的窗口</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="140"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="153"/>
         <source>The first tokens and the last ones stay (StreamingLLM): the first take up attention that has nowhere else to go, and a plain window breaks down when they leave. Positions are those of the text, or are counted inside the cache, which lets a rotary model run on beyond its context without remembering more of the text.</source>
         <translation>保留最前面和最后面的词元（StreamingLLM）：最前面的词元承接无处可去的注意力，它们一离开，普通窗口就会失效。位置可以是文本中的位置，也可以在缓存内计数；后者让使用旋转位置的模型超出上下文继续运行，但并不会记住更多文本。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="146"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="159"/>
         <source>absolute: every token keeps its position in the text; rebased: positions count from 0 inside the cache.</source>
         <translation>absolute：每个词元保持它在文本中的位置；rebased：位置在缓存内从 0 数起。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="148"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="161"/>
         <source>Tokens at the beginning of the sequence that always stay.</source>
         <translation>序列开头始终保留的词元数。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="149"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="162"/>
         <source>Last tokens that stay beside the sinks, the newest included.</source>
         <translation>除汇聚点外保留的最后词元数，包括最新的一个。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="158"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="171"/>
         <source>No cache (recompute)</source>
         <translation>无缓存（重算）</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="159"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="172"/>
         <source>Nothing is kept: every step runs all tokens of the sequence through the model again and uses the last row only. This is what a decoder costs without a cache.</source>
         <translation>什么都不保留：每一步都让序列的全部词元重新通过模型，只用最后一行。这就是没有缓存时解码器的代价。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="162"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="175"/>
         <source>Bundled model</source>
         <translation>内置模型</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="163"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="176"/>
         <source>a small LLaMA that writes short stories in English and Chinese</source>
         <translation>一个用中英文写短故事的小 LLaMA</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="164"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="177"/>
         <source>4 bytes per element, as computed</source>
         <translation>每个元素 4 字节，与计算时相同</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="165"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="178"/>
         <source>2 bytes per element, 11 bits of precision</source>
         <translation>每个元素 2 字节，11 位精度</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="166"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="179"/>
         <source>2 bytes per element, 8 bits of precision and the range of f32</source>
         <translation>每个元素 2 字节，8 位精度，范围与 f32 相同</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="167"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="180"/>
         <source>1 byte per element and an f32 scale per token and head</source>
         <translation>每个元素 1 字节，每个词元和每个头另有一个 f32 比例因子</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="168"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="181"/>
         <source>1 byte per element, keys with scales per channel and group of tokens, values per token, the newest in f32; options: int8-kivi(group=32,residual=32)</source>
         <translation>每个元素 1 字节：键按通道、每组词元共用比例因子，值按词元，最新的词元保留为 f32；选项：int8-kivi(group=32,residual=32)</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="171"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="184"/>
         <source>A window drops tokens one by one, and int8-kivi keeps groups of tokens behind common scales: a group would have to stay until its last token leaves.</source>
         <translation>窗口逐个丢弃词元，而 int8-kivi 让一组词元共用比例因子：整组必须保留到最后一个词元离开为止。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="174"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="187"/>
         <source>Eviction by score takes single tokens from the middle, and int8-kivi keeps groups of tokens behind common scales.</source>
         <translation>按得分淘汰会从中间取走单个词元，而 int8-kivi 让一组词元共用比例因子。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="177"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="190"/>
         <source>A page must hold whole groups of int8-kivi: its size has to be a multiple of the group.</source>
         <translation>一页必须装下 int8-kivi 的整组：页的大小必须是组大小的倍数。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="179"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="192"/>
         <source>Pages found by their tokens hold int8-kivi rows only, and a conversation that begins there would need its newest tokens in full precision: it would not give what it gives alone.</source>
         <translation>按词元找到的页里只有 int8-kivi 的行，而从那里开始的对话需要最新词元的全精度行：结果会与单独运行时不同。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="183"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="196"/>
         <source>Offloaded rows are moved one by one, and int8-kivi keeps groups of tokens behind common scales and its newest tokens apart.</source>
         <translation>卸载的行逐行搬运，而 int8-kivi 让一组词元共用比例因子，并把最新的词元另行存放。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="186"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="199"/>
         <source>Eviction by score reads the attention of each pass, and the joint pass of a batch does not hand it out by sequence.</source>
         <translation>按得分淘汰要读取每一遍的注意力，而批次的合并计算不会按序列给出注意力。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="189"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="202"/>
         <source>Offloaded rows are fetched into a pool with room for one layer of one sequence, and a batch computes a layer of all its sequences at once.</source>
         <translation>卸载的行会取到只容一个序列一层的池中，而批次会同时计算所有序列的同一层。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="192"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="205"/>
         <source>Positions cannot be rebased in a model with learned positions: they are added to a token before its K and V are computed, so every row that stays would have to be computed again.</source>
         <translation>使用学习式位置的模型无法重排位置：位置在计算 K 和 V 之前就加到了词元上，留下的每一行都必须重新计算。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="40"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="53"/>
         <source>Layer {0} dropped position {1}: least attended to, {2} in all.</source>
         <translation>第 {0} 层丢弃了位置 {1}：得到的注意力最少，总共 {2}。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="41"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="54"/>
         <source>In the same way {0} more rows left, of {1} layers in all.</source>
         <translation>同样地，还有 {0} 行离开，共涉及 {1} 层。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="42"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="55"/>
         <source>Each layer dropped what it had attended to least, one row after each token beyond its budget: {0} rows of {1} layers.</source>
         <translation>每一层都丢弃得到注意力最少的行，超出预算后每个词元之后丢弃一行：{1} 层共 {0} 行。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="150"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="163"/>
         <source>Heavy hitters (H2O)</source>
         <translation>重击者（H2O）</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="151"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="164"/>
         <source>Each layer keeps the newest tokens and those that have been attended to most; what has got the least attention leaves. Which tokens those are is known only after each row, so beyond the budget a prompt is fed token by token.</source>
         <translation>每一层保留最新的词元和得到注意力最多的词元；得到注意力最少的离开。要等每一行算完才知道是哪些词元，所以超出预算后提示词要逐个词元送入。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="156"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="169"/>
         <source>Tokens that each layer keeps, the recent ones included.</source>
         <translation>每一层保留的词元数，包括最近的词元。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="157"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="170"/>
         <source>Newest tokens that always stay.</source>
         <translation>始终保留的最新词元数。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="27"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="40"/>
         <source>K and V lie in host memory: {0} were moved, layer by layer, in {1} ms; at {2} GB/s, the fastest so far, it takes {3} ms at least.</source>
         <translation>K 和 V 放在主机内存：逐层搬运 {0}，用时 {1} ms；按目前最快的 {2} GB/s，至少需要 {3} ms。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="31"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="44"/>
         <source>K and V lie in a file: {0} were moved, layer by layer, in {1} ms; at {2} GB/s, the fastest so far, it takes {3} ms at least.</source>
         <translation>K 和 V 放在文件中：逐层搬运 {0}，用时 {1} ms；按目前最快的 {2} GB/s，至少需要 {3} ms。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="35"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="48"/>
         <source>Where K and V lie when not on the device: each layer is fetched into a pool of one layer before it runs.</source>
         <translation>K 和 V 不在设备上时放在哪里：每一层运行之前，先取到只容一层的池中。</translation>
     </message>

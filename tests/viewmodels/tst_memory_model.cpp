@@ -67,6 +67,26 @@ private Q_SLOTS:
         QVERIFY2(words.contains(QStringLiteral("8,000 B allocated for the pool")), qPrintable(words));
     }
 
+    // The rows that int8-kivi keeps in full precision lie beside the pages, not in them.
+    void MA06_the_residual_is_not_in_the_pages() {
+        FakeRunOptions options;
+        options.steps = 1;
+        const auto recording = make_fake_run(options);
+        RunFacts facts = recording->facts();
+        facts.kv_type = "k=int8-kivi(group=16,residual=16),v=f16";
+        const std::int64_t residual = 4 * 2 * 32 * 8 * 4;  // layers, KV heads, rows, dimensions, f32
+        StepFacts step = *recording->step(1);
+        step.kv.tokens_stored = 17;
+        step.kv.page_tokens = 16;
+        step.kv.pages_used = 2;
+        step.kv.reserved_bytes = 32 * 100 + residual;
+        step.kv.pool_bytes = 32 * 100;
+        const QString words = memory_words(facts, step, Qt::gray);
+        QVERIFY2(words.contains(QStringLiteral("3,200 B in 2 pages of 16 tokens, 1,500 B of it empty")),
+                 qPrintable(words));
+        QVERIFY2(words.contains(QStringLiteral("8,192 B beside the pages")), qPrintable(words));
+    }
+
     void csv_is_the_same_in_every_locale() {
         FakeRunOptions options;
         options.steps = 2;

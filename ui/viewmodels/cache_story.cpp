@@ -94,6 +94,9 @@ QString CacheStory::sentence(const ViewedStep& view) const {
                 .arg(format_count(kv.capacity_tokens), format_count(empty));
         }
         case CacheKind::Other:
+            if (kv.tokens_stored < kv.tokens_seen && layers_ > 0)
+                return Words::tr("each layer keeps %1 of %2 tokens, its own choice; the others have left it")
+                    .arg(format_count(kv.tokens_stored), format_count(kv.tokens_seen));
             if (kv.tokens_stored < kv.tokens_seen)
                 return Words::tr("%1 of %2 tokens are kept; the others have left the cache")
                     .arg(format_count(kv.tokens_stored), format_count(kv.tokens_seen));

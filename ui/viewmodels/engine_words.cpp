@@ -20,6 +20,19 @@ constexpr const char* kContext = "engine";
     QT_TRANSLATE_NOOP("engine", "Read {0} cached rows per layer, wrote {1}."),
     QT_TRANSLATE_NOOP("engine",
                       "Wrote {0} rows into the cache of every layer at once; none had to be read from before."),
+    QT_TRANSLATE_NOOP("engine",
+                      "Computed Q, K and V for the {0} tokens of the prompt in {2} passes, in {1} layers."),
+    QT_TRANSLATE_NOOP("engine",
+                      "Fed {0} known tokens again in {2} passes, in {1} layers; nothing of the text changed."),
+    QT_TRANSLATE_NOOP("engine",
+                      "Computed {0} rows of K and V for every layer at once; none had to be read from before, and {1} "
+                      "of them stay in the cache."),
+    QT_TRANSLATE_NOOP("engine",
+                      "Wrote {0} rows into the cache of every layer; each pass read what the ones before it had left "
+                      "there."),
+    QT_TRANSLATE_NOOP("engine",
+                      "Computed {0} rows of K and V for every layer; each pass read what the ones before it had left "
+                      "in the cache, and {1} rows stay there."),
     QT_TRANSLATE_NOOP("engine", "The cache keeps nothing: no rows written, none to read in the next step."),
     QT_TRANSLATE_NOOP(
         "engine", "The cache grew: {0} were copied into longer buffers; at the peak, old and new took {1} together."),

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "engine/cache/kv_format.h"
 #include "engine/trace/memory_ledger.h"
 #include "ui/viewmodels/format.h"
 
@@ -28,23 +29,35 @@ QString gap_words(const LedgerLine& line) {
 }
 
 // Waste of a cache with pages: inside the pages of this sequence, and outside of them.
-QStringList page_words(const KvFacts& kv) {
+QStringList page_words(const KvFacts& kv, std::int64_t residual_bytes) {
     const std::int64_t rows = kv.pages_used * kv.page_tokens;
     const std::int64_t empty = std::max<std::int64_t>(0, rows - kv.tokens_stored);
-    const std::int64_t row_bytes = rows > 0 ? kv.reserved_bytes / rows : 0;
+    const std::int64_t page_bytes = kv.reserved_bytes - residual_bytes, row_bytes = rows > 0 ? page_bytes / rows : 0;
     QStringList words;
     words << Text::tr("%1 in %2 pages of %3 tokens, %4 of it empty inside the last page (rows: %5)")
-                 .arg(format_bytes_exact(kv.reserved_bytes))
+                 .arg(format_bytes_exact(page_bytes))
                  .arg(kv.pages_used)
                  .arg(kv.page_tokens)
                  .arg(format_bytes_exact(empty * row_bytes))
                  .arg(empty);
+    if (residual_bytes > 0)
+        words << Text::tr("%1 beside the pages hold the newest rows in full precision")
+                     .arg(format_bytes_exact(residual_bytes));
     if (kv.pages_shared > 0)
         words << Text::tr("%1 of these pages belong to other branches as well and exist once").arg(kv.pages_shared);
     words << Text::tr("%1 allocated for the pool; outside this sequence's pages %2 are free")
                  .arg(format_bytes_exact(kv.pool_bytes))
                  .arg(kv.pages_free);
     return words;
+}
+
+// Of a format that keeps the newest rows in full precision: the room for them, which is not in the pages.
+std::int64_t residual_bytes(const RunFacts& facts) {
+    const auto format = parse_kv_format(facts.kv_type);
+    if (!format.ok() || !format->has_residual()) return 0;
+    const ModelConfig& c = facts.config;
+    return KvShape{static_cast<int>(c.layers), static_cast<int>(c.kv_heads), static_cast<int>(c.head_dim), *format}
+        .residual_bytes();
 }
 
 QString capacity_words(const KvFacts& kv) {
@@ -89,7 +102,7 @@ QString memory_words(const RunFacts& facts, const StepFacts& step, const QColor&
     if (step.kv.tokens_stored == 0)
         add(Text::tr("Nothing is kept: K and V of a pass are scratch and count as activations."), true);
     if (step.kv.page_tokens > 0)
-        for (const QString& words : page_words(step.kv)) add(words);
+        for (const QString& words : page_words(step.kv, residual_bytes(facts))) add(words);
     else if (const QString words = capacity_words(step.kv); !words.isEmpty()) add(words);
     if (step.kv.offload != OffloadPlace::None)
         add((step.kv.offload == OffloadPlace::Host

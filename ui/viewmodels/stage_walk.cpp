@@ -76,7 +76,8 @@ QString shape(std::initializer_list<std::int64_t> sizes) {
 }
 
 QString shapes(const ModelConfig& c, const StepFacts& step, WalkStage stage) {
-    const std::int64_t rows = step.row_count,
+    // Of more passes than one, the last is shown: how many rows were read is known of that one.
+    const std::int64_t rows = step.passes > 1 ? step.last_pass_rows : step.row_count,
                        entries = step.kv.rows_read > 0 ? step.kv.rows_read : step.first_row + step.row_count;
     const QString hidden = shape({rows, c.hidden}), kv = shape({rows, c.kv_heads, c.head_dim});
     switch (stage) {
@@ -142,6 +143,7 @@ QString walk_sentence(const RunFacts& facts, const StepFacts& step, const WalkMo
     QString text =
         moment.layer >= 0 ? Text::tr("%1, layer %2: ").arg(name).arg(moment.layer) : Text::tr("%1: ").arg(name);
     text += shapes(facts.config, step, moment.stage);
+    if (step.passes > 1) text += QStringLiteral(" · ") + Text::tr("the last of %1 passes").arg(step.passes);
     if (moment.micros >= 0)
         text += QStringLiteral(" · ") + Text::tr("%1 [measured]").arg(format_micros(moment.micros));
     else if (moment.shared) text += QStringLiteral(" · ") + Text::tr("timed together with the stage before or after");

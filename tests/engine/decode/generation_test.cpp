@@ -5,7 +5,9 @@
 #include <limits>
 
 #include "engine/decode/generation.h"
+#include "engine/measure/commentary.h"
 #include "tests/engine/decode/session_helpers.h"
+#include "tests/support/fake_run.h"
 
 namespace decodescope {
 namespace {
@@ -98,6 +100,38 @@ TEST(Generation, BeyondTheCapacityIsAnErrorWithBothNumbers) {
     EXPECT_THAT(status.error().message, HasSubstr("10"));
     EXPECT_EQ(tokens_of(generation), before);
     EXPECT_EQ(generation.pending_token(), before.back());
+}
+
+// TH-03: what is said of a prompt that goes through in several passes, and of a cache that keeps fewer rows than that.
+TEST(Generation, TH03_PassesOfAPromptAndTheRowsThatStay) {
+    const struct {
+        const char* cache;
+        std::int64_t chunk;
+        std::int32_t passes, last_rows;
+        const char *computed, *written;
+    } cases[] = {{"preallocated", 0, 1, 20, "step.prefill", "step.cache.block"},
+                 {"preallocated", 8, 3, 4, "step.prefill.passes", "step.cache.passes"},
+                 {"ring:window=6", 0, 1, 20, "step.prefill", "step.cache.block.kept"},
+                 {"ring:window=6", 8, 3, 4, "step.prefill.passes", "step.cache.passes.kept"},
+                 {"h2o:budget=12,recent=4", 0, 9, 1, "step.prefill.passes", "step.cache.passes.kept"}};
+    for (const auto& c : cases) {
+        SCOPED_TRACE(fmt::format("{} chunk {}", c.cache, c.chunk));
+        Generation generation(session_of(loaded(make_tiny_llama()), session_config(c.cache, "f32", c.chunk)),
+                              config_of(0), std::make_shared<RunRecording>(fake_run_facts({})));
+        ASSERT_TRUE(generation.start(random_tokens(20, 97, 1), {}, {}).ok());
+        const StepFacts& step = generation.last_step();
+        EXPECT_EQ(step.passes, c.passes);
+        EXPECT_EQ(step.last_pass_rows, c.last_rows);
+        EXPECT_EQ(step.row_count, 20);
+        RunFacts facts = fake_run_facts({});
+        facts.cache_spec = c.cache;
+        RunRecording recording(facts);
+        recording.append_step(step);
+        const auto sentences = what_happened(recording, 0);
+        ASSERT_GE(sentences.size(), 2u);
+        EXPECT_EQ(sentences[0].id, c.computed);
+        EXPECT_EQ(sentences[1].id, c.written) << sentences[1].english;
+    }
 }
 
 // CC-08: the token sampled last has not been fed.

@@ -194,6 +194,9 @@ TEST(H2oSession, CC07_ForksGoTheirOwnWays) {
         const auto whole = session_of(on_cpu, config);
         feed_all(*whole, text(0, start), 4);
         EXPECT_EQ(feed_all(*whole, text(start, 20), 1).logits, own);
+        const auto apart = session_of(on_cpu, config);
+        feed_all(*apart, text(0, start), 4);
+        EXPECT_EQ(feed_all(*apart, text(start + 20, 20), 1).logits, other);
         EXPECT_NE(own, other);
     }
 }

@@ -262,6 +262,9 @@ TEST(Windowed, ForksGoTheirOwnWays) {
         feed_into(expected, *whole, text(21, 9), 3);
         const auto own = feed_all(*parent, text(21, 9), 3).logits;
         EXPECT_EQ(own, std::vector(expected.logits.begin() + 3, expected.logits.end()));
+        const auto apart = session_of(on_cpu, session_config(window.spec));  // CC-07: the branch is as good as new
+        feed_all(*apart, text(0, 21), 7);
+        EXPECT_EQ(other, feed_all(*apart, text(40, 9), 3).logits);
         EXPECT_NE(own, other);
     }
 }
