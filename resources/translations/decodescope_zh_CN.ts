@@ -1276,7 +1276,7 @@
         <translation>下一个词元的概率</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/happened/happened_panel.cpp" line="177"/>
+        <location filename="../../ui/panels/happened/happened_panel.cpp" line="180"/>
         <source>%1: not part of this step.</source>
         <translation>%1：不在这一步中。</translation>
     </message>
@@ -1940,8 +1940,8 @@
     </message>
     <message>
         <location filename="../../ui/viewmodels/timing_text.cpp" line="86"/>
-        <source>up to %1 tokens: %2x</source>
-        <translation>截至 %1 个词元：%2 倍</translation>
+        <source>at %1 tokens: %2x</source>
+        <translation>%1 个词元时：%2 倍</translation>
     </message>
     <message>
         <location filename="../../ui/viewmodels/timing_text.cpp" line="87"/>
@@ -2469,8 +2469,8 @@
     </message>
     <message>
         <location filename="../../ui/main_window/export_dialog.cpp" line="79"/>
-        <source>&amp;To</source>
-        <translation>到(&amp;T)</translation>
+        <source>Save &amp;to</source>
+        <translation>保存到(&amp;T)</translation>
     </message>
     <message>
         <location filename="../../ui/main_window/export_dialog.cpp" line="83"/>
@@ -3514,133 +3514,136 @@
         <translation>模型接着写的开头</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="127"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="129"/>
         <source>To the first step</source>
         <translation>到第一步</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="128"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="130"/>
         <source>To the first step (Home). At the first step: start again with the same prompt</source>
         <translation>到第一步 (Home)。已在第一步时：用同样的提示重新开始</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="135"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="137"/>
         <source>Step back</source>
         <translation>后退一步</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="135"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="137"/>
         <source>One step back: only the view moves (Left)</source>
         <translation>后退一步：只移动视图（左方向键）</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="137"/>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="272"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="139"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="217"/>
         <source>▶ Play</source>
         <translation>▶ 播放</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="137"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="139"/>
         <source>Play or pause</source>
         <translation>播放或暂停</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="137"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="139"/>
         <source>Play or pause (Space)</source>
         <translation>播放或暂停（空格）</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="140"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="142"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="209"/>
         <source>Step ▶|</source>
         <translation>步进 ▶|</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="140"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="142"/>
         <source>Step</source>
         <translation>步进</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="141"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="143"/>
         <source>One step: shown again while the view is back, generated at the end (Right)</source>
         <translation>前进一步：视图靠后时回放，在末尾则生成（右方向键）</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="143"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="145"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="210"/>
         <source>▶▶ End</source>
         <translation>▶▶ 到底</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="143"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="145"/>
         <source>Run to the end</source>
         <translation>运行到底</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="143"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="145"/>
         <source>Run to the end as fast as it goes (End)</source>
         <translation>全速运行到底 (End)</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="145"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="147"/>
         <source>speed</source>
         <translation>速度</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="156"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="158"/>
         <source>Race</source>
         <translation>竞速</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="157"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="159"/>
         <source>Race: after each step the same tokens go once more through the whole model without a cache</source>
         <translation>竞速：每步之后，同样的词元不用缓存再通过整个模型一次</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="161"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="163"/>
         <source>Settings</source>
         <translation>设置</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="162"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="164"/>
         <source>Sampler, seed, KV format, weights, threads, capture, length (Ctrl+,)</source>
         <translation>采样、种子、KV 格式、权重、线程、采集、长度 (Ctrl+,)</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="165"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="167"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="211"/>
         <source>Present F11</source>
         <translation>演示 F11</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="166"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="168"/>
         <source>Large type and chosen panels, for a lecture hall (F11)</source>
         <translation>大字号和选定的面板，适合课堂 (F11)</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="171"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="173"/>
         <source>Menu</source>
         <translation>菜单</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="172"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="174"/>
         <source>Menu (F10)</source>
         <translation>菜单 (F10)</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="201"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="225"/>
         <source>Model folder…</source>
         <translation>模型文件夹…</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="248"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="272"/>
         <source>Own text…</source>
         <translation>自己的文字…</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="250"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="274"/>
         <source>As recorded</source>
         <translation>如录制</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="272"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="216"/>
         <source>❚❚ Pause</source>
         <translation>❚❚ 暂停</translation>
     </message>

@@ -354,6 +354,27 @@ private Q_SLOTS:
         }
     }
 
+    // A projector of 1024x768 shows all of it, and nothing that is said or drawn later makes the window larger.
+    void fits_a_small_screen() {
+        for (const QString& language : {QStringLiteral("en"), QStringLiteral("zh_CN")}) {
+            WindowFixture f(language);
+            f.window()->resize(960, 640);
+            QVERIFY(f.start());
+            f.window()->say({SessionMessage::Kind::Error, QString(200, QLatin1Char('x')), {}});
+            for (int i = 0; i < 12; ++i) {
+                f.key(Qt::Key_Right);
+                QVERIFY(f.wait([&] { return f.session()->step_count() == i + 2; }));
+            }
+            for (QToolButton* button : f.window()->findChildren<QToolButton*>())
+                if (button->isCheckable() && button->isVisible()) button->click();
+            QCoreApplication::processEvents();
+            QCOMPARE(f.window()->size(), QSize(960, 640));
+            const QSize least = f.window()->minimumSizeHint();
+            QVERIFY2(least.width() <= 960 && least.height() <= 640,
+                     qPrintable(QStringLiteral("%1x%2").arg(least.width()).arg(least.height())));
+        }
+    }
+
     // Which preset a recording was made with is not in it: its prompt is neither a preset nor the user's own text.
     void a_recording_has_its_own_prompt() {
         QTemporaryDir folder;

@@ -141,7 +141,7 @@ private Q_SLOTS:
             timing_sentence(s, true),
             QStringLiteral("54x now · total 9.1 s against 0.25 s · same answer: yes (largest logit difference 4e-6)"));
         s.length = 500;  // the lanes were last measured together 40 tokens ago
-        QVERIFY(timing_sentence(s, true).startsWith(QStringLiteral("up to 460 tokens: 54x · total")));
+        QVERIFY(timing_sentence(s, true).startsWith(QStringLiteral("at 460 tokens: 54x · total")));
     }
 
     // Recompute measured at a few lengths only: both lanes are compared where both were measured, and what was measured

@@ -6,6 +6,7 @@
 #include <QPainter>
 #include <QRegularExpression>
 #include <QVBoxLayout>
+#include <algorithm>
 
 namespace decodescope {
 namespace {
@@ -20,6 +21,8 @@ QString clauses_that_fit(QString text, const QFontMetrics& metrics, int room) {
     }
     return text;
 }
+
+constexpr int kLargestGrid = 12;  // beyond it small screens would have no room for the panels of a presentation
 
 }  // namespace
 
@@ -99,6 +102,8 @@ DockCard::DockCard(const PanelDescriptor& descriptor, Panel* panel, QWidget* par
 void DockCard::apply_theme() {
     const int grid = theme().grid();
     body_->layout()->setContentsMargins(grid * 14 / 8, 0, grid * 14 / 8, grid * 10 / 8);
+    // What a panel says that it needs may change while it runs; it must not push the window out of the screen.
+    panel_->setMinimumSize(std::min(grid, kLargestGrid) * 26, std::min(grid, kLargestGrid) * 10);
     header_->apply_theme();
     update();
 }

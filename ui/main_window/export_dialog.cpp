@@ -76,7 +76,7 @@ ExportDialog::ExportDialog(std::vector<ExportItem> items, const QString& first_i
     form->addRow(tr("&What"), item_);
     form->addRow(tr("&Format"), format_);
     form->addRow(tr("&Size"), sizes_);
-    form->addRow(tr("&To"), pair(this, path_, browse));
+    form->addRow(tr("Save &to"), pair(this, path_, browse));
     auto* buttons = new QDialogButtonBox(QDialogButtonBox::Save | QDialogButtonBox::Cancel, this);
     buttons->button(QDialogButtonBox::Save)->setText(tr("Export"));
     buttons->button(QDialogButtonBox::Save)->setProperty("accent", true);

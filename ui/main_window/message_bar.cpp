@@ -8,18 +8,34 @@
 #include <QToolButton>
 
 #include "ui/widgets/theme.h"
+#include "ui/widgets/words_label.h"
 
 namespace decodescope {
 
 namespace {
 constexpr int kSaidMillis = 8000;
+constexpr int kLongestWord = 60;
+
+// A path may be one word that is wider than the window: it may break after a slash, or anywhere when it has none.
+QString breakable(const QString& text) {
+    QString out;
+    int word = 0;
+    for (const QChar c : text) {
+        out += c;
+        word = c.isSpace() ? 0 : word + 1;
+        if (word < kLongestWord || (c != QLatin1Char('/') && word < 2 * kLongestWord)) continue;
+        out += QChar(0x200B);
+        word = 0;
+    }
+    return out;
 }
 
-MessageBar::MessageBar(QWidget* parent) : QFrame(parent), words_(new QLabel(this)) {
+}  // namespace
+
+MessageBar::MessageBar(QWidget* parent) : QFrame(parent), words_(new WordsLabel(this)) {
     setObjectName(QStringLiteral("message-bar"));
     auto* row = new QHBoxLayout(this);
     row->setContentsMargins(18, 6, 12, 6);
-    words_->setWordWrap(true);
     words_->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
     auto* close = new QToolButton(this);
     close->setText(QStringLiteral("✕"));
@@ -36,13 +52,14 @@ void MessageBar::show_message(const SessionMessage& message) {
     const QString mark = kind_ == SessionMessage::Kind::Error     ? tr("Error: ")
                          : kind_ == SessionMessage::Kind::Warning ? tr("Note: ")
                                                                   : QString();
-    words_->setText(mark + message.text + (message.hint.isEmpty() ? QString() : QLatin1Char(' ') + message.hint));
-    setAccessibleName(words_->text());
+    said_ = mark + message.text + (message.hint.isEmpty() ? QString() : QLatin1Char(' ') + message.hint);
+    words_->setText(breakable(said_));
+    setAccessibleName(said_);
     show();
     update();
 }
 
-QString MessageBar::text() const { return isHidden() ? QString() : words_->text(); }
+QString MessageBar::text() const { return isHidden() ? QString() : said_; }
 
 void MessageBar::paintEvent(QPaintEvent*) {
     QPainter painter(this);

@@ -24,6 +24,7 @@ protected:
 
 private:
     QLabel* words_;
+    QString said_;
     SessionMessage::Kind kind_ = SessionMessage::Kind::Info;
 };
 

@@ -1,5 +1,7 @@
 #include "ui/main_window/presentation.h"
 
+#include <QTimer>
+
 #include "ui/main_window/main_window.h"
 #include "ui/widgets/theme.h"
 
@@ -55,6 +57,10 @@ void Presentation::restore() {
     if (!remembered_) return;
     remembered_ = false;
     window_->docks()->restore_layout(layout_);
+    // The window gets its size back from the desktop some time later; until then the rows are those of a full screen.
+    QTimer::singleShot(kSettleMillis, this, [this, before = window_->docks()->size()] {
+        if (!remembered_ && window_->docks()->size() != before) window_->docks()->restore_layout(layout_);
+    });
 }
 
 void Presentation::arrange() {

@@ -12,6 +12,7 @@ class Presentation : public QObject {
     Q_OBJECT
 public:
     static constexpr double kTypeScale = 1.6;
+    static constexpr int kSettleMillis = 250;
 
     Presentation(MainWindow* window, QWidget* transport, QWidget* strips, QWidget* status);
     bool active() const { return active_; }

@@ -64,7 +64,9 @@ TransportBar::TransportBar(SessionController* session, SettingsDesk* desk, QWidg
     connect(prompt_, &QComboBox::activated, this, [this](int index) {
         const QString id = prompt_->itemData(index).toString();
         const ModelPtr model = session_->model();
-        if (id == kOwnText) Q_EMIT own_text_requested();
+        // Later: a key that chose it must not be typed into what opens.
+        if (id == kOwnText)
+            QMetaObject::invokeMethod(this, &TransportBar::own_text_requested, Qt::QueuedConnection);
         else if (model)
             for (const PromptPreset& preset : model->presets)
                 if (QString::fromStdString(preset.id) == id)
@@ -191,6 +193,28 @@ void TransportBar::apply_theme() {
 void TransportBar::resizeEvent(QResizeEvent* event) {
     QWidget::resizeEvent(event);
     speed_note_->setVisible(width() >= theme().grid() * 172);
+    fit_labels();
+}
+
+// The least width is the one with signs instead of words.
+QSize TransportBar::minimumSizeHint() const { return {theme().grid() * 110, layout()->minimumSize().height()}; }
+
+void TransportBar::fit_labels() {
+    show_labels(false);
+    if (layout()->minimumSize().width() > width()) show_labels(true);
+}
+
+void TransportBar::show_labels(bool short_ones) {
+    short_labels_ = short_ones;
+    step_->setText(short_ones ? QStringLiteral("▶|") : tr("Step ▶|"));
+    end_->setText(short_ones ? QStringLiteral("▶▶") : tr("▶▶ End"));
+    present_->setText(short_ones ? QStringLiteral("F11") : tr("Present F11"));
+    show_play();
+}
+
+void TransportBar::show_play() {
+    if (session_->playing()) play_->setText(short_labels_ ? QStringLiteral("❚❚") : tr("❚❚ Pause"));
+    else play_->setText(short_labels_ ? QStringLiteral("▶") : tr("▶ Play"));
 }
 
 void TransportBar::fill_models() {
@@ -269,7 +293,7 @@ void TransportBar::show_state() {
     device_->setEnabled(configure && !replay);
     cache_->setEnabled(configure && !replay);
     prompt_->setEnabled(configure && !replay);
-    play_->setText(session_->playing() ? tr("❚❚ Pause") : tr("▶ Play"));
+    show_play();
     race_->setChecked(session_->race_enabled());
     race_->setEnabled(configure && !replay);
     show_moves();

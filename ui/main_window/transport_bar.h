@@ -34,8 +34,12 @@ Q_SIGNALS:
 
 protected:
     void resizeEvent(QResizeEvent* event) override;
+    QSize minimumSizeHint() const override;
 
 private:
+    void fit_labels();
+    void show_labels(bool short_ones);
+    void show_play();
     QComboBox* add_choice(QHBoxLayout& row, const QString& title, const QString& help, int units);
     QPushButton* add_button(QHBoxLayout& row, const QString& text, const QString& name, const QString& help,
                             void (SessionController::*slot)());
@@ -56,6 +60,7 @@ private:
                 *present_ = nullptr;
     SpeedSlider* speed_ = nullptr;
     ToggleSwitch* race_ = nullptr;
+    bool short_labels_ = false;  // signs instead of words, in a narrow window
     QPushButton* settings_ = nullptr;
     QToolButton* menu_ = nullptr;
     QLabel* speed_note_ = nullptr;

@@ -82,8 +82,8 @@ QString timing_sentence(const TimingSummary& s, bool race_enabled) {
     else if (s.speedup > 0) {
         const QString times =
             s.speedup >= 10 ? QString::number(std::lround(s.speedup)) : QString::number(s.speedup, 'f', 1);
-        // The lanes were last measured together some tokens ago: then the sentence says how far it reaches.
-        parts << (s.compared_length < s.length ? Text::tr("up to %1 tokens: %2x").arg(s.compared_length).arg(times)
+        // The lanes were last measured together some tokens ago: then the sentence says at which length.
+        parts << (s.compared_length < s.length ? Text::tr("at %1 tokens: %2x").arg(s.compared_length).arg(times)
                                                : Text::tr("%1x now").arg(times));
     }
     else if (s.cached_micros > 0 && race_enabled)

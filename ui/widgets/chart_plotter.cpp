@@ -85,6 +85,16 @@ protected:
     }
 };
 
+// Of the axis of tokens: there is no half token.
+class WholeTicker : public QCPAxisTicker {
+protected:
+    double getTickStep(const QCPRange& range) override {
+        const double step = QCPAxisTicker::getTickStep(range);
+        if (step <= 1) return 1;
+        return step == 2.5 ? 5 : step;  // from 10 on every step is whole
+    }
+};
+
 }  // namespace
 
 // Owns the plot of the library, which is never shown: it lays out and draws into whatever painter it is given.
@@ -92,6 +102,7 @@ struct ChartPlotter::Private {
     Private() {
         plot_.setAttribute(Qt::WA_DontShowOnScreen);
         plot_.setLocale(QLocale::c());
+        plot_.xAxis->setTicker(QSharedPointer<WholeTicker>::create());
         plot_.setBackground(QBrush(Qt::NoBrush));
         plot_.setAutoAddPlottableToLegend(false);
         plot_.axisRect()->setAutoMargins(QCP::msLeft | QCP::msBottom);
@@ -124,6 +135,7 @@ struct ChartPlotter::Private {
         axis.setScaleType(log ? QCPAxis::stLogarithmic : QCPAxis::stLinear);
         if (log != (ticker_is_log_[grid])) {
             if (log) axis.setTicker(QSharedPointer<QCPAxisTickerLog>::create());
+            else if (!grid) axis.setTicker(QSharedPointer<WholeTicker>::create());
             else axis.setTicker(QSharedPointer<QCPAxisTicker>::create());
             ticker_is_log_[grid] = log;
         }

@@ -114,18 +114,19 @@ TEST(Generation, TH03_PassesOfAPromptAndTheRowsThatStay) {
                  {"ring:window=6", 0, 1, 20, "step.prefill", "step.cache.block.kept"},
                  {"ring:window=6", 8, 3, 4, "step.prefill.passes", "step.cache.passes.kept"},
                  {"h2o:budget=12,recent=4", 0, 9, 1, "step.prefill.passes", "step.cache.passes.kept"}};
+    RunFacts facts = fake_run_facts({});
+    facts.config = make_tiny_llama()->config;
     for (const auto& c : cases) {
         SCOPED_TRACE(fmt::format("{} chunk {}", c.cache, c.chunk));
+        facts.cache_spec = c.cache;
         Generation generation(session_of(loaded(make_tiny_llama()), session_config(c.cache, "f32", c.chunk)),
-                              config_of(0), std::make_shared<RunRecording>(fake_run_facts({})));
+                              config_of(0), std::make_shared<RunRecording>(facts, RecordingLimits{}));
         ASSERT_TRUE(generation.start(random_tokens(20, 97, 1), {}, {}).ok());
         const StepFacts& step = generation.last_step();
         EXPECT_EQ(step.passes, c.passes);
         EXPECT_EQ(step.last_pass_rows, c.last_rows);
         EXPECT_EQ(step.row_count, 20);
-        RunFacts facts = fake_run_facts({});
-        facts.cache_spec = c.cache;
-        RunRecording recording(facts);
+        RunRecording recording(facts, {});
         recording.append_step(step);
         const auto sentences = what_happened(recording, 0);
         ASSERT_GE(sentences.size(), 2u);

@@ -113,7 +113,10 @@ private:
     // As many sentences as leave room for the stages and two bars; the last ones drop out first.
     void fit_sentences() {
         if (facts() == nullptr) return;
-        const int below = chips_->sizeHint().height() + QFontMetrics(theme().note()).height() + theme().grid() * 6;
+        // In slow motion the line of a stage may take two; the sentences do not jump with each stage.
+        const int stage_lines = walk_.empty() ? 1 : 2;
+        const int below =
+            chips_->sizeHint().height() + stage_lines * QFontMetrics(theme().note()).height() + theme().grid() * 6;
         QStringList shown = lines_;
         constexpr int kLeast = 2;
         const QFontMetrics metrics(theme().body());
@@ -188,6 +191,7 @@ private:
         const WalkMoment& moment = walk_[static_cast<std::size_t>(index)];
         chips_->set_lit(static_cast<int>(moment.stage));
         moment_->setText(walk_sentence(context_.recording->facts(), *step, moment));
+        fit_sentences();
         if (!slow_->isChecked() || moment.layer < 0) return;
         // The other panels follow the layer as if it were hovered.
         SelectionPoint point = context_.selection->pinned();
