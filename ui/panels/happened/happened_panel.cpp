@@ -118,7 +118,7 @@ private:
         const int below =
             chips_->sizeHint().height() + stage_lines * QFontMetrics(theme().note()).height() + theme().grid() * 6;
         QStringList shown = lines_;
-        constexpr int kLeast = 2;
+        constexpr int kLeast = 1;
         const QFontMetrics metrics(theme().body());
         const auto height = [&] {
             return metrics.boundingRect(QRect(0, 0, width(), 10000), Qt::TextWordWrap, shown.join(QStringLiteral("\n")))
