@@ -13,6 +13,7 @@ class QToolButton;
 
 namespace decodescope {
 
+struct RunChoice;
 class SettingsDesk;
 class SpeedSlider;
 class ToggleSwitch;
