@@ -5,6 +5,8 @@
 #include <set>
 #include <vector>
 
+#include "engine/cache/kv_format.h"
+
 namespace decodescope {
 namespace {
 
@@ -24,6 +26,18 @@ Json pages_json(const KvFacts& kv) {
             {"pages_shared", kv.pages_shared},
             {"pages_copied", kv.pages_copied},
             {"pages_free", kv.pages_free}};
+}
+
+// Of the bytes used: what int8 rows have beside their codes. Nothing for other formats.
+Json parts_json(const RunFacts& facts, std::int64_t tokens) {
+    const auto format = parse_kv_format(facts.kv_type);
+    Json parts = Json::object();
+    if (!format.ok() || (format->k != ElementType::I8 && format->v != ElementType::I8)) return parts;
+    const ModelConfig& c = facts.config;
+    const KvShape shape{static_cast<int>(c.layers), static_cast<int>(c.kv_heads), static_cast<int>(c.head_dim), *format};
+    parts["kv_bytes_scales"] = shape.scale_bytes(tokens);
+    if (format->has_residual()) parts["kv_bytes_residual"] = shape.residual_used_bytes(tokens);
+    return parts;
 }
 
 // Positions that no layer keeps any more; what each layer dropped is in "dropped".
@@ -95,6 +109,7 @@ Steps steps_json(const RunForJson& run, std::span<const std::int32_t> generated,
                               {"tokens_stored", step->kv.tokens_stored},
                               {"evicted", evicted_json(*step, *run.recording)},
                               {"top", top_json(*step, *run.recording)}});
+        steps.list.back().update(parts_json(run.recording->facts(), step->kv.tokens_stored));
         if (step->kv.page_tokens > 0) steps.list.back().update(pages_json(step->kv));
         if (step->kv.offload != OffloadPlace::None) steps.list.back()["offload"] = offload_json(step->kv);
         if (Json dropped = dropped_json(*step); !dropped.empty()) steps.list.back()["dropped"] = std::move(dropped);

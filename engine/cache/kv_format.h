@@ -93,6 +93,7 @@ struct KvShape {
     // The residual's buffer, all layers: residual + group rows of every part that is grouped, in f32.
     std::int64_t residual_rows() const { return format.residual + format.group; }
     std::int64_t residual_bytes() const;
+    std::int64_t residual_used_bytes(std::int64_t tokens) const;  // of it, what `tokens` tokens take
 };
 
 // What a pass of shape.rows tokens after `past` tokens reads and writes: the byte fields of `shape`, from its rows and

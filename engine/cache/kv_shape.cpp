@@ -71,9 +71,19 @@ Result<std::int64_t> KvShape::total_bytes(std::int64_t capacity, bool paged) con
     return layers * kv_heads * bytes;
 }
 
-std::int64_t KvShape::residual_bytes() const {
-    const std::int64_t parts = (format.k_grouped ? 1 : 0) + (format.v_grouped ? 1 : 0);
-    return layers * parts * kv_heads * residual_rows() * head_dim * 4;
+namespace {
+
+std::int64_t residual_row_bytes(const KvShape& shape) {
+    const std::int64_t parts = (shape.format.k_grouped ? 1 : 0) + (shape.format.v_grouped ? 1 : 0);
+    return shape.layers * parts * shape.kv_heads * shape.head_dim * 4;
+}
+
+}  // namespace
+
+std::int64_t KvShape::residual_bytes() const { return residual_rows() * residual_row_bytes(*this); }
+
+std::int64_t KvShape::residual_used_bytes(std::int64_t tokens) const {
+    return (tokens - format.quantized_tokens(tokens)) * residual_row_bytes(*this);
 }
 
 void count_kv_bytes(const KvShape& stored, std::int64_t past, StepShape& shape) {

@@ -1,6 +1,7 @@
 #include "engine/cache/supported_pairs.h"
 
 #include <algorithm>
+#include <iterator>
 
 namespace decodescope {
 namespace {
@@ -74,6 +75,23 @@ const UnsupportedPair* find_unsupported(const RunChoice& choice, const std::vect
                (!pair.when || pair.when(choice));
     });
     return found == pairs.end() ? nullptr : &*found;
+}
+
+std::optional<CacheSpec> nearest_supported(const RunChoice& choice) {
+    if (find_unsupported(choice) == nullptr) return choice.cache;
+    const StrategyDescriptor* strategy = find_strategy(choice.cache.id);
+    if (strategy == nullptr) return std::nullopt;
+    for (const ParameterDescriptor& parameter : strategy->parameters) {
+        if (parameter.type != ParameterType::Choice) continue;
+        RunChoice other = choice;
+        std::int64_t& value = other.cache.parameters[parameter.name];
+        const std::int64_t now = value;
+        for (value = now + 1; value < std::ssize(parameter.choices); ++value)
+            if (find_unsupported(other) == nullptr) return other.cache;
+        for (value = now - 1; value >= 0; --value)
+            if (find_unsupported(other) == nullptr) return other.cache;
+    }
+    return std::nullopt;
 }
 
 Status check_supported(const RunChoice& choice) {

@@ -38,6 +38,9 @@ const std::vector<UnsupportedPair>& unsupported_pairs();
 // The first row that forbids the run, or null.
 const UnsupportedPair* find_unsupported(const RunChoice& choice,
                                         const std::vector<UnsupportedPair>& pairs = unsupported_pairs());
+// The choice's cache where it can be had; else the same with one parameter that has a list of values changed, to the
+// nearest larger value that can be, then the nearest smaller one. Nothing when no single change helps.
+std::optional<CacheSpec> nearest_supported(const RunChoice& choice);
 // The row's sentence and hint as an error of kind Unsupported.
 Status check_supported(const RunChoice& choice);
 

@@ -11,6 +11,7 @@
 #include "engine/backend/backend_registry.h"
 #include "engine/decode/decode_session.h"
 #include "engine/measure/compare_config.h"
+#include "engine/measure/format_error.h"
 #include "engine/measure/statistics.h"
 #include "engine/trace/run_recording.h"
 
@@ -54,6 +55,9 @@ struct CompareLane {
     std::int64_t kv_bytes_peak = 0, kv_bytes_copied = 0;    // of the whole run
     double max_abs_logit_diff = 0, max_kl = 0, mean_kl = 0;
     std::int64_t max_diff_length = 0;       // length at which the largest difference was
+    // Rows of K and V at the end against those of the reference, [layers]; empty unless the format is what differs.
+    std::vector<LayerFormatError> layers;
+    LayerFormatError largest_layer_error() const;  // of K and of V, perhaps in different layers
 };
 
 struct CompareResult {

@@ -48,6 +48,24 @@ void add_logits(std::vector<Sentence>& out, const CompareLane& lane, const Compa
                                  format_grouped(lane.max_diff_length), small(lane.max_kl), small(lane.mean_kl)}));
 }
 
+// Where the formats are what differs: how far the stored rows are off, and a warning where that is much.
+void add_format(std::vector<Sentence>& out, const CompareLane& lane, const CompareLane& reference) {
+    if (lane.layers.empty()) return;
+    const LayerFormatError most = lane.largest_layer_error();
+    const auto percent = [](double relative) { return fmt::format("{:.2g}", 100 * relative); };
+    out.push_back(make_sentence("pair.format", {lane.name, percent(most.k), percent(most.v), reference.name}));
+    for (std::size_t layer = 0; layer < lane.layers.size(); ++layer) {
+        const auto [k, v] = lane.layers[layer];
+        if (std::max(k, v) <= kFormatWarnRows) continue;
+        out.push_back(make_sentence(k >= v ? "pair.format.much.k" : "pair.format.much.v",
+                                    {lane.kv_type, fmt::format("{}", layer), percent(std::max(k, v)),
+                                     percent(kFormatWarnRows)}));
+        return;
+    }
+    if (lane.max_kl > kFormatWarnKl)
+        out.push_back(make_sentence("pair.format.much.kl", {lane.kv_type, small(lane.max_kl), small(kFormatWarnKl)}));
+}
+
 void add_text(std::vector<Sentence>& out, const CompareLane& lane, const CompareLane& reference) {
     if (lane.tokens.empty()) return;
     if (lane.first_different >= 0)
@@ -105,6 +123,7 @@ std::vector<Sentence> compare_commentary(const CompareResult& result) {
             if (!lane.error.empty()) out.push_back(make_sentence("lane.error", {lane.name, lane.error}));
             add_time(out, lane, reference);
             add_logits(out, lane, reference);
+            add_format(out, lane, reference);
             add_text(out, lane, reference);
         }
         add_copies(out, lane);

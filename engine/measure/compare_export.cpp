@@ -47,6 +47,8 @@ std::vector<ExportCell> table_row(const CompareLane& lane, const PairedTimes& pa
             lane.max_diff_length > 0 ? ExportCell(lane.max_diff_length) : ExportCell(),
             lane.max_kl,
             lane.mean_kl,
+            lane.layers.empty() ? ExportCell() : ExportCell(lane.largest_layer_error().k),
+            lane.layers.empty() ? ExportCell() : ExportCell(lane.largest_layer_error().v),
             lane.first_different >= 0 ? ExportCell(lane.first_different) : ExportCell(),
             lane.stop_reason,
             lane.error.empty() ? ExportCell() : ExportCell(lane.error),
@@ -69,6 +71,13 @@ Json steps_json(const CompareLane& lane) {
                          {"kl", number(pass.kl)},
                          {"same_token", pass.same_token}});
     return steps;
+}
+
+Json layers_json(const CompareLane& lane) {
+    Json layers = Json::array();
+    for (const LayerFormatError& layer : lane.layers)
+        layers.push_back({{"k_rows_l2", number(layer.k)}, {"v_rows_l2", number(layer.v)}});
+    return layers;
 }
 
 RunTable compare_table(const CompareResult& result) {
@@ -99,6 +108,8 @@ RunTable compare_table(const CompareResult& result) {
                      "max_abs_logit_diff_length",
                      "max_kl",
                      "mean_kl",
+                     "max_k_rows_l2",
+                     "max_v_rows_l2",
                      "first_different_token",
                      "stop_reason",
                      "error",
@@ -134,6 +145,7 @@ std::string compare_json(const CompareResult& result) {
         config["spec"] = to_string(result.lanes[i].config);
         config["tokens"] = result.lanes[i].tokens;
         config["steps"] = steps_json(result.lanes[i]);
+        if (!result.lanes[i].layers.empty()) config["layers"] = layers_json(result.lanes[i]);
     }
     json["comments"] = Json::array();
     for (const Sentence& sentence : compare_commentary(result)) json["comments"].push_back(sentence.english);

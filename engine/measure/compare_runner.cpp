@@ -35,6 +35,7 @@ public:
         total_ = static_cast<std::int64_t>(lanes_.size()) *
                  (kPrefillRepeats + 1 + std::max<std::int64_t>(request_.new_tokens - 1, 0));
         Status status = measure();
+        if (status.ok()) status = compare_formats();
         if (status.ok()) status = write_own_texts();
         if (!status.ok()) {
             if (status.error().kind != ErrorKind::Cancelled) return status.error();
@@ -149,6 +150,28 @@ private:
                 each_lane(step, fmt::format("step {} of {}", step, std::max<std::int64_t>(request_.new_tokens - 1, 1)),
                           work));
             DS_RETURN_IF_ERROR(take_over_passes());
+        }
+        return {};
+    }
+
+    // Both keep all tokens, and their formats are what differs.
+    bool only_formats_differ(std::size_t index) const {
+        const CompareLane &lane = result_.lanes[index], &reference = result_.lanes.front();
+        for (const CompareLane* one : {&lane, &reference}) {
+            const StrategyDescriptor* strategy = find_strategy(one->config.cache.id);
+            if (strategy != nullptr && (strategy->lossy || !strategy->has_cache)) return false;
+        }
+        return lane.kv_type != reference.kv_type && lane.weights == reference.weights;
+    }
+
+    // While all lanes hold the same tokens.
+    Status compare_formats() {
+        for (std::size_t i = 1; i < lanes_.size(); ++i) {
+            if (lanes_[i].session == nullptr || !only_formats_differ(i)) continue;
+            report(fmt::format("rows of configuration {}", i + 1));
+            auto layers = compare_stored_rows(*lanes_.front().session, *lanes_[i].session, stop_);
+            if (layers.ok()) out(i).layers = std::move(*layers);
+            else DS_RETURN_IF_ERROR(settle(i, layers.error()));
         }
         return {};
     }
@@ -288,6 +311,13 @@ private:
 };
 
 }  // namespace
+
+LayerFormatError CompareLane::largest_layer_error() const {
+    LayerFormatError largest;
+    for (const LayerFormatError& layer : layers)
+        largest = {std::max(largest.k, layer.k), std::max(largest.v, layer.v)};
+    return largest;
+}
 
 bool PairedTimes::different() const {
     const double apart = std::abs(faster - slower);

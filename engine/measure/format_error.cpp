@@ -11,13 +11,24 @@
 namespace decodescope {
 namespace {
 
+// |other - exact| / |exact|
+struct Sums {
+    double difference = 0, size = 0;
+    void add(std::span<const float> exact, std::span<const float> other) {
+        for (std::size_t i = 0; i < exact.size(); ++i) {
+            const double d = static_cast<double>(other[i]) - static_cast<double>(exact[i]);
+            difference += d * d;
+            size += static_cast<double>(exact[i]) * static_cast<double>(exact[i]);
+        }
+    }
+    double relative() const { return difference == 0 ? 0 : std::sqrt(difference / size); }
+};
+
 // Two sessions that are fed the same tokens.
 class FormatRuns {
 public:
     FormatRuns(std::unique_ptr<DecodeSession> exact, std::unique_ptr<DecodeSession> coarse)
-        : exact_(std::move(exact)), coarse_(std::move(coarse)) {
-        error_.layers.resize(static_cast<std::size_t>(exact_->model().model->config.layers));
-    }
+        : exact_(std::move(exact)), coarse_(std::move(coarse)) {}
 
     // Feeds the tokens to both, in passes that both can take, and compares every row of logits.
     Status feed(std::span<const std::int32_t> tokens, const ProgressFn& progress, std::int64_t total,
@@ -39,20 +50,10 @@ public:
         return {};
     }
 
-    Status compare_rows() {
-        const auto tokens = static_cast<std::int32_t>(exact_->tokens().size());
-        for (std::size_t layer = 0; layer < error_.layers.size(); ++layer) {
-            Sums k, v;
-            for (std::int32_t position = 0; position < tokens; ++position) {
-                auto exact = exact_->cell(static_cast<std::int32_t>(layer), position);
-                if (!exact.ok()) return exact.error();
-                auto coarse = coarse_->cell(static_cast<std::int32_t>(layer), position);
-                if (!coarse.ok()) return coarse.error();
-                k.add(exact->k, coarse->k);
-                v.add(exact->v, coarse->v);
-            }
-            error_.layers[layer] = {k.relative(), v.relative()};
-        }
+    Status compare_rows(std::stop_token stop) {
+        auto layers = compare_stored_rows(*exact_, *coarse_, std::move(stop));
+        if (!layers.ok()) return layers.error();
+        error_.layers = std::move(*layers);
         return {};
     }
 
@@ -66,18 +67,6 @@ public:
     }
 
 private:
-    struct Sums {
-        double difference = 0, size = 0;
-        void add(std::span<const float> exact, std::span<const float> other) {
-            for (std::size_t i = 0; i < exact.size(); ++i) {
-                const double d = static_cast<double>(other[i]) - static_cast<double>(exact[i]);
-                difference += d * d;
-                size += static_cast<double>(exact[i]) * static_cast<double>(exact[i]);
-            }
-        }
-        double relative() const { return difference == 0 ? 0 : std::sqrt(difference / size); }
-    };
-
     void compare(std::span<const float> exact, std::span<const float> coarse) {
         Sums sums;
         sums.add(exact, coarse);
@@ -134,6 +123,27 @@ Status check_request(const FormatErrorRequest& request) {
 
 }  // namespace
 
+Result<std::vector<LayerFormatError>> compare_stored_rows(const DecodeSession& exact, const DecodeSession& other,
+                                                          std::stop_token stop) {
+    const auto tokens = static_cast<std::int32_t>(exact.tokens().size());
+    DS_CHECK(std::ssize(other.tokens()) == tokens);
+    std::vector<LayerFormatError> layers(static_cast<std::size_t>(exact.model().model->config.layers));
+    for (std::size_t layer = 0; layer < layers.size(); ++layer) {
+        Sums k, v;
+        if (stop.stop_requested()) return make_error(ErrorKind::Cancelled, "Cancelled while rows were compared.");
+        for (std::int32_t position = 0; position < tokens; ++position) {
+            auto one = exact.cell(static_cast<std::int32_t>(layer), position);
+            if (!one.ok()) return one.error();
+            auto another = other.cell(static_cast<std::int32_t>(layer), position);
+            if (!another.ok()) return another.error();
+            k.add(one->k, another->k);
+            v.add(one->v, another->v);
+        }
+        layers[layer] = {k.relative(), v.relative()};
+    }
+    return layers;
+}
+
 Result<FormatError> measure_format_error(LoadedModelPtr model, const FormatErrorRequest& request,
                                          const ProgressFn& progress, std::stop_token stop) {
     DS_RETURN_IF_ERROR(check_request(request));
@@ -153,7 +163,7 @@ Result<FormatError> measure_format_error(LoadedModelPtr model, const FormatError
         const std::int32_t next = comparison.next();
         DS_RETURN_IF_ERROR(comparison.feed({&next, 1}, progress, total, stop));
     }
-    DS_RETURN_IF_ERROR(comparison.compare_rows());
+    DS_RETURN_IF_ERROR(comparison.compare_rows(stop));
     return comparison.finish(request.format);
 }
 

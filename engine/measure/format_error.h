@@ -18,6 +18,11 @@ struct LayerFormatError {
     double k = 0, v = 0;  // |stored - exact| / |exact| over all rows of the layer, in the Euclidean norm
 };
 
+// What two sessions that were fed the same tokens hold of them, layer by layer; both keep all of them. Errors of
+// reading a row as they are.
+Result<std::vector<LayerFormatError>> compare_stored_rows(const DecodeSession& exact, const DecodeSession& other,
+                                                          std::stop_token stop);
+
 struct FormatError {
     std::int64_t tokens = 0;             // compared rows of logits: the prompt and the tokens after it
     std::vector<LayerFormatError> layers;  // what the two caches hold, errors of the layers below included

@@ -429,122 +429,142 @@
         <translation>%1，平均 %2</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/compare_model.cpp" line="68"/>
+        <location filename="../../ui/viewmodels/compare_model.cpp" line="64"/>
+        <source>%1 %</source>
+        <translation>%1 %</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/compare_model.cpp" line="76"/>
         <source>ms per step</source>
         <translation>毫秒 / 步</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/compare_model.cpp" line="68"/>
+        <location filename="../../ui/viewmodels/compare_model.cpp" line="76"/>
         <source>Median of the decode steps, lowest to highest; first uses left out</source>
         <translation>解码各步的中位数，最低至最高；不计首次使用</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/compare_model.cpp" line="70"/>
+        <location filename="../../ui/viewmodels/compare_model.cpp" line="78"/>
         <source>times the step of 1</source>
         <translation>为 1 的多少倍</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/compare_model.cpp" line="71"/>
+        <location filename="../../ui/viewmodels/compare_model.cpp" line="79"/>
         <source>Each step against the same step of configuration 1: median, and the middle half</source>
         <translation>每一步与配置 1 的同一步相比：中位数与中间一半的范围</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/compare_model.cpp" line="76"/>
+        <location filename="../../ui/viewmodels/compare_model.cpp" line="84"/>
         <source>prefill, ms</source>
         <translation>预填充，毫秒</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/compare_model.cpp" line="76"/>
+        <location filename="../../ui/viewmodels/compare_model.cpp" line="84"/>
         <source>Median of the prefills after one that warms up, lowest to highest</source>
         <translation>预热一次之后各次预填充的中位数，最低至最高</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/compare_model.cpp" line="81"/>
+        <location filename="../../ui/viewmodels/compare_model.cpp" line="89"/>
         <source>KV used</source>
         <translation>KV 已用</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/compare_model.cpp" line="81"/>
+        <location filename="../../ui/viewmodels/compare_model.cpp" line="89"/>
         <source>Bytes of the tokens that are stored at the end, all layers</source>
         <translation>结束时所存词元占用的字节，所有层</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/compare_model.cpp" line="83"/>
+        <location filename="../../ui/viewmodels/compare_model.cpp" line="91"/>
         <source>KV reserved</source>
         <translation>KV 预留</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/compare_model.cpp" line="83"/>
+        <location filename="../../ui/viewmodels/compare_model.cpp" line="91"/>
         <source>Bytes that were allocated for the cache at the end</source>
         <translation>结束时为缓存分配的字节</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/compare_model.cpp" line="85"/>
+        <location filename="../../ui/viewmodels/compare_model.cpp" line="93"/>
         <source>KV peak</source>
         <translation>KV 峰值</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/compare_model.cpp" line="85"/>
+        <location filename="../../ui/viewmodels/compare_model.cpp" line="93"/>
         <source>Highest bytes of the cache at any moment: old and new while it grows</source>
         <translation>任一时刻缓存的最大字节数：增长时新旧并存</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/compare_model.cpp" line="87"/>
+        <location filename="../../ui/viewmodels/compare_model.cpp" line="95"/>
         <source>copied</source>
         <translation>已复制</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/compare_model.cpp" line="87"/>
+        <location filename="../../ui/viewmodels/compare_model.cpp" line="95"/>
         <source>Bytes that were moved because the cache grew, over the whole run</source>
         <translation>整个运行中因缓存增长而搬动的字节</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/compare_model.cpp" line="89"/>
+        <location filename="../../ui/viewmodels/compare_model.cpp" line="97"/>
         <source>weights</source>
         <translation>权重</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/compare_model.cpp" line="89"/>
+        <location filename="../../ui/viewmodels/compare_model.cpp" line="97"/>
         <source>Bytes of the weights as they are stored</source>
         <translation>权重实际存储的字节</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/compare_model.cpp" line="95"/>
+        <location filename="../../ui/viewmodels/compare_model.cpp" line="103"/>
         <source>largest logit difference</source>
         <translation>logit 最大差</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/compare_model.cpp" line="95"/>
+        <location filename="../../ui/viewmodels/compare_model.cpp" line="103"/>
         <source>To configuration 1 on the same tokens, and at which length</source>
         <translation>相同词元下与配置 1 之差，以及出现时的长度</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/compare_model.cpp" line="97"/>
+        <location filename="../../ui/viewmodels/compare_model.cpp" line="105"/>
         <source>KL divergence, nats</source>
         <translation>KL 散度，奈特</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/compare_model.cpp" line="98"/>
+        <location filename="../../ui/viewmodels/compare_model.cpp" line="106"/>
         <source>Of the next-token probabilities from those of configuration 1: largest, and mean</source>
         <translation>下一词元概率相对配置 1 的散度：最大值与平均值</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/compare_model.cpp" line="99"/>
+        <location filename="../../ui/viewmodels/compare_model.cpp" line="108"/>
+        <source>Relative L2 of the stored rows against those of configuration 1, layer by layer, where the formats are what differs</source>
+        <translation>仅格式不同时，逐层给出所存的行与配置 1 相比的相对 L2 误差</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/compare_model.cpp" line="110"/>
+        <source>K rows off</source>
+        <translation>K 行误差</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/compare_model.cpp" line="111"/>
+        <source>V rows off</source>
+        <translation>V 行误差</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/compare_model.cpp" line="112"/>
         <source>first different token</source>
         <translation>第一个不同的词元</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/compare_model.cpp" line="100"/>
+        <location filename="../../ui/viewmodels/compare_model.cpp" line="113"/>
         <source>Of the new tokens, counted from 1, when each writes on its own</source>
         <translation>各自独立生成时，新词元中的序号，从 1 数起</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/compare_model.cpp" line="101"/>
+        <location filename="../../ui/viewmodels/compare_model.cpp" line="114"/>
         <source>ended by</source>
         <translation>结束原因</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/compare_model.cpp" line="101"/>
+        <location filename="../../ui/viewmodels/compare_model.cpp" line="114"/>
         <source>Why the text of each ends</source>
         <translation>各配置的文本为何结束</translation>
     </message>
@@ -2362,54 +2382,64 @@
 <context>
     <name>decodescope::EngineWorker</name>
     <message>
-        <location filename="../../ui/session/engine_worker.cpp" line="151"/>
-        <location filename="../../ui/session/engine_worker.cpp" line="259"/>
+        <location filename="../../ui/session/engine_worker.cpp" line="153"/>
+        <location filename="../../ui/session/engine_worker.cpp" line="310"/>
         <source>There is no run yet; choose a prompt first.</source>
         <translation>还没有运行；请先选择提示。</translation>
     </message>
     <message>
-        <location filename="../../ui/session/engine_worker.cpp" line="154"/>
+        <location filename="../../ui/session/engine_worker.cpp" line="156"/>
         <source>The run was interrupted by an error; reset starts it anew.</source>
         <translation>运行因错误中断；重置可重新开始。</translation>
     </message>
     <message>
-        <location filename="../../ui/session/engine_worker.cpp" line="176"/>
+        <location filename="../../ui/session/engine_worker.cpp" line="178"/>
         <source>The lane without the cache cannot run: %1</source>
         <translation>无缓存的一路无法运行：%1</translation>
     </message>
     <message>
-        <location filename="../../ui/session/engine_worker.cpp" line="199"/>
+        <location filename="../../ui/session/engine_worker.cpp" line="201"/>
         <source>The lane without the cache stopped: %1</source>
         <translation>无缓存的一路已停止：%1</translation>
     </message>
     <message>
-        <location filename="../../ui/session/engine_worker.cpp" line="213"/>
+        <location filename="../../ui/session/engine_worker.cpp" line="215"/>
         <source>Beyond %1 tokens, the model&apos;s context, the cached lane goes on alone: a pass without a cache would have to read all tokens at once.</source>
         <translation>超过模型的上下文 %1 个词元后，只有缓存一路继续：没有缓存的一遍必须同时读取全部词元。</translation>
     </message>
     <message>
-        <location filename="../../ui/session/engine_worker.cpp" line="222"/>
+        <location filename="../../ui/session/engine_worker.cpp" line="224"/>
         <source>A pass without the cache takes about %1 s here, so it is measured at 64, 128, 256, ... tokens only.</source>
         <translation>这里无缓存算一遍约需 %1 秒，因此只在 64、128、256…… 个词元处测量。</translation>
     </message>
     <message>
-        <location filename="../../ui/session/engine_worker.cpp" line="232"/>
+        <location filename="../../ui/session/engine_worker.cpp" line="234"/>
         <source>There is no step to go on from.</source>
         <translation>没有可以继续的步骤。</translation>
     </message>
     <message>
-        <location filename="../../ui/session/engine_worker.cpp" line="243"/>
+        <location filename="../../ui/session/engine_worker.cpp" line="249"/>
+        <source>Branch %1 was given up: %2 branches are kept.</source>
+        <translation>分支 %1 已放弃：最多保留 %2 个分支。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/session/engine_worker.cpp" line="262"/>
+        <source>There is no branch %1.</source>
+        <translation>没有分支 %1。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/session/engine_worker.cpp" line="294"/>
         <source>No model is loaded yet; choose one first.</source>
         <translation>还没有加载模型；请先选择一个。</translation>
     </message>
     <message>
-        <location filename="../../ui/session/engine_worker.cpp" line="305"/>
+        <location filename="../../ui/session/engine_worker.cpp" line="357"/>
         <source>There is no engine behind what is shown.</source>
         <translation>当前显示的内容背后没有引擎。</translation>
     </message>
     <message>
         <location filename="../../ui/session/engine_worker.cpp" line="40"/>
-        <location filename="../../ui/session/engine_worker.cpp" line="313"/>
+        <location filename="../../ui/session/engine_worker.cpp" line="365"/>
         <source>There is not enough memory for this.</source>
         <translation>内存不足。</translation>
     </message>
@@ -2424,7 +2454,7 @@
         <translation>意外错误中断了工作：%1。</translation>
     </message>
     <message>
-        <location filename="../../ui/session/engine_worker.cpp" line="226"/>
+        <location filename="../../ui/session/engine_worker.cpp" line="228"/>
         <source>Flat out, the pass without the cache is measured every %1 tokens from here on.</source>
         <translation>全速运行时，从这里起每 %1 个词元测一次无缓存。</translation>
     </message>
@@ -2673,17 +2703,17 @@
 <context>
     <name>decodescope::MessageBar</name>
     <message>
-        <location filename="../../ui/main_window/message_bar.cpp" line="27"/>
+        <location filename="../../ui/main_window/message_bar.cpp" line="43"/>
         <source>Close the message</source>
         <translation>关闭消息</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/message_bar.cpp" line="36"/>
+        <location filename="../../ui/main_window/message_bar.cpp" line="52"/>
         <source>Error: </source>
         <translation>错误：</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/message_bar.cpp" line="37"/>
+        <location filename="../../ui/main_window/message_bar.cpp" line="53"/>
         <source>Note: </source>
         <translation>注意：</translation>
     </message>
@@ -2994,49 +3024,54 @@
 <context>
     <name>decodescope::SessionController</name>
     <message>
-        <location filename="../../ui/session/session_controller_private.cpp" line="249"/>
+        <location filename="../../ui/session/session_controller_private.cpp" line="250"/>
         <source>Cancelled; what was there before is kept.</source>
         <translation>已取消；之前的内容保留。</translation>
     </message>
     <message>
-        <location filename="../../ui/session/session_controller_private.cpp" line="257"/>
+        <location filename="../../ui/session/session_controller_private.cpp" line="258"/>
         <source>Loading the model</source>
         <translation>正在加载模型</translation>
     </message>
     <message>
-        <location filename="../../ui/session/session_controller_private.cpp" line="258"/>
+        <location filename="../../ui/session/session_controller_private.cpp" line="259"/>
         <source>Prefill of the prompt</source>
         <translation>正在预填充提示</translation>
     </message>
     <message>
-        <location filename="../../ui/session/session_controller_private.cpp" line="259"/>
+        <location filename="../../ui/session/session_controller_private.cpp" line="260"/>
         <source>Feeding the tokens again</source>
         <translation>正在重新送入词元</translation>
     </message>
     <message>
-        <location filename="../../ui/session/session_controller_private.cpp" line="260"/>
+        <location filename="../../ui/session/session_controller_private.cpp" line="261"/>
         <source>Saving the recording</source>
         <translation>正在保存录制</translation>
     </message>
     <message>
-        <location filename="../../ui/session/session_controller_private.cpp" line="261"/>
+        <location filename="../../ui/session/session_controller_private.cpp" line="262"/>
         <source>Opening the recording</source>
         <translation>正在打开录制</translation>
     </message>
     <message>
-        <location filename="../../ui/session/session_controller_private.cpp" line="263"/>
+        <location filename="../../ui/session/session_controller_private.cpp" line="264"/>
         <source>Sweep: %1</source>
         <translation>扫描：%1</translation>
     </message>
     <message>
-        <location filename="../../ui/session/session_controller_private.cpp" line="266"/>
+        <location filename="../../ui/session/session_controller_private.cpp" line="267"/>
         <source>Compare: %1</source>
         <translation>比较：%1</translation>
     </message>
     <message>
-        <location filename="../../ui/session/session_controller.cpp" line="80"/>
+        <location filename="../../ui/session/session_controller.cpp" line="82"/>
         <source>Only a cache with pages shares them between branches; choose a paged cache first.</source>
         <translation>只有分页缓存才能在分支之间共享页；请先选择分页缓存。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/session/session_controller.cpp" line="87"/>
+        <source>There is only this run; fork it to have branches.</source>
+        <translation>只有这一次运行；分叉后才有分支。</translation>
     </message>
 </context>
 <context>
@@ -3227,68 +3262,68 @@
 <context>
     <name>decodescope::StateTable</name>
     <message>
-        <location filename="../../ui/session/state_table.cpp" line="64"/>
+        <location filename="../../ui/session/state_table.cpp" line="65"/>
         <source>No model is loaded yet; choose one first.</source>
         <translation>还没有加载模型；请先选择一个。</translation>
     </message>
     <message>
-        <location filename="../../ui/session/state_table.cpp" line="65"/>
+        <location filename="../../ui/session/state_table.cpp" line="66"/>
         <source>A model or a file is being opened; wait for it or cancel.</source>
         <translation>正在打开模型或文件；请等待或取消。</translation>
     </message>
     <message>
-        <location filename="../../ui/session/state_table.cpp" line="66"/>
+        <location filename="../../ui/session/state_table.cpp" line="67"/>
         <source>Nothing is running.</source>
         <translation>没有正在运行的内容。</translation>
     </message>
     <message>
-        <location filename="../../ui/session/state_table.cpp" line="67"/>
+        <location filename="../../ui/session/state_table.cpp" line="68"/>
         <source>A step is under way; wait for it or cancel.</source>
         <translation>正在执行一步；请等待或取消。</translation>
     </message>
     <message>
-        <location filename="../../ui/session/state_table.cpp" line="68"/>
+        <location filename="../../ui/session/state_table.cpp" line="69"/>
         <source>The run is playing; pause it first.</source>
         <translation>正在播放；请先暂停。</translation>
     </message>
     <message>
-        <location filename="../../ui/session/state_table.cpp" line="69"/>
+        <location filename="../../ui/session/state_table.cpp" line="70"/>
         <source>A measurement is running; wait for it or cancel.</source>
         <translation>正在扫描；请等待或取消。</translation>
     </message>
     <message>
-        <location filename="../../ui/session/state_table.cpp" line="71"/>
+        <location filename="../../ui/session/state_table.cpp" line="72"/>
         <source>A recording is shown and there is no engine; reset to go back to a live run.</source>
         <translation>当前显示的是录制，没有引擎；重置可回到实时运行。</translation>
     </message>
     <message>
-        <location filename="../../ui/session/state_table.cpp" line="92"/>
+        <location filename="../../ui/session/state_table.cpp" line="93"/>
         <source>The recording is being saved; wait for it or cancel.</source>
         <translation>正在保存录制；请等待或取消。</translation>
     </message>
     <message>
-        <location filename="../../ui/session/state_table.cpp" line="94"/>
-        <location filename="../../ui/session/state_table.cpp" line="103"/>
+        <location filename="../../ui/session/state_table.cpp" line="95"/>
+        <location filename="../../ui/session/state_table.cpp" line="104"/>
         <source>There is no run yet; choose a prompt first.</source>
         <translation>还没有运行；请先选择提示。</translation>
     </message>
     <message>
-        <location filename="../../ui/session/state_table.cpp" line="95"/>
+        <location filename="../../ui/session/state_table.cpp" line="96"/>
         <source>This is the first step; there is nothing before it.</source>
         <translation>这是第一步；前面没有了。</translation>
     </message>
     <message>
-        <location filename="../../ui/session/state_table.cpp" line="99"/>
+        <location filename="../../ui/session/state_table.cpp" line="100"/>
         <source>The recording is playing; pause it first.</source>
         <translation>录制正在播放；请先暂停。</translation>
     </message>
     <message>
-        <location filename="../../ui/session/state_table.cpp" line="100"/>
+        <location filename="../../ui/session/state_table.cpp" line="101"/>
         <source>This is the newest step; there is nothing after it.</source>
         <translation>这是最新一步；后面没有了。</translation>
     </message>
     <message>
-        <location filename="../../ui/session/state_table.cpp" line="102"/>
+        <location filename="../../ui/session/state_table.cpp" line="103"/>
         <source>The run has ended; reset it or go on from an earlier step.</source>
         <translation>运行已结束；请重置或从较早的一步继续。</translation>
     </message>
@@ -3296,79 +3331,79 @@
 <context>
     <name>decodescope::StatusLine</name>
     <message>
-        <location filename="../../ui/main_window/message_bar.cpp" line="68"/>
+        <location filename="../../ui/main_window/message_bar.cpp" line="85"/>
         <source>Facts of the run</source>
         <translation>运行信息</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/message_bar.cpp" line="71"/>
+        <location filename="../../ui/main_window/message_bar.cpp" line="88"/>
         <source>Messages</source>
         <translation>消息</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/message_bar.cpp" line="75"/>
+        <location filename="../../ui/main_window/message_bar.cpp" line="92"/>
         <source>Cancel</source>
         <translation>取消</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/message_bar.cpp" line="83"/>
-        <location filename="../../ui/main_window/message_bar.cpp" line="89"/>
-        <location filename="../../ui/main_window/message_bar.cpp" line="141"/>
+        <location filename="../../ui/main_window/message_bar.cpp" line="100"/>
+        <location filename="../../ui/main_window/message_bar.cpp" line="106"/>
+        <location filename="../../ui/main_window/message_bar.cpp" line="158"/>
         <source>no message</source>
         <translation>没有消息</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/message_bar.cpp" line="113"/>
+        <location filename="../../ui/main_window/message_bar.cpp" line="130"/>
         <source>opening the model</source>
         <translation>正在打开模型</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/message_bar.cpp" line="113"/>
+        <location filename="../../ui/main_window/message_bar.cpp" line="130"/>
         <source>no run yet</source>
         <translation>还没有运行</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/message_bar.cpp" line="123"/>
+        <location filename="../../ui/main_window/message_bar.cpp" line="140"/>
         <source>%1, %2 weights, %3 cache</source>
         <translation>%1，%2 权重，%3 缓存</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/message_bar.cpp" line="124"/>
+        <location filename="../../ui/main_window/message_bar.cpp" line="141"/>
         <source>seeded weights: the text means nothing</source>
         <translation>随机权重：文字没有意义</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/message_bar.cpp" line="125"/>
+        <location filename="../../ui/main_window/message_bar.cpp" line="142"/>
         <source>greedy, seed %1</source>
         <translation>贪心，种子 %1</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/message_bar.cpp" line="126"/>
+        <location filename="../../ui/main_window/message_bar.cpp" line="143"/>
         <source>temperature %1, seed %2</source>
         <translation>温度 %1，种子 %2</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/message_bar.cpp" line="129"/>
+        <location filename="../../ui/main_window/message_bar.cpp" line="146"/>
         <source>recording of %1</source>
         <translation>%1 的录制</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/message_bar.cpp" line="130"/>
+        <location filename="../../ui/main_window/message_bar.cpp" line="147"/>
         <source>capture on: timings marked</source>
         <translation>采集开：计时有标记</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/message_bar.cpp" line="130"/>
+        <location filename="../../ui/main_window/message_bar.cpp" line="147"/>
         <source>capture off</source>
         <translation>采集关</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/message_bar.cpp" line="122"/>
+        <location filename="../../ui/main_window/message_bar.cpp" line="139"/>
         <source>1 thread</source>
         <translation>1 线程</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/message_bar.cpp" line="122"/>
+        <location filename="../../ui/main_window/message_bar.cpp" line="139"/>
         <source>%1 threads</source>
         <translation>%1 线程</translation>
     </message>
@@ -3514,136 +3549,141 @@
         <translation>模型接着写的开头</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="129"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="128"/>
         <source>To the first step</source>
         <translation>到第一步</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="130"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="129"/>
         <source>To the first step (Home). At the first step: start again with the same prompt</source>
         <translation>到第一步 (Home)。已在第一步时：用同样的提示重新开始</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="137"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="136"/>
         <source>Step back</source>
         <translation>后退一步</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="137"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="136"/>
         <source>One step back: only the view moves (Left)</source>
         <translation>后退一步：只移动视图（左方向键）</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="139"/>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="217"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="138"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="216"/>
         <source>▶ Play</source>
         <translation>▶ 播放</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="139"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="138"/>
         <source>Play or pause</source>
         <translation>播放或暂停</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="139"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="138"/>
         <source>Play or pause (Space)</source>
         <translation>播放或暂停（空格）</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="142"/>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="209"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="141"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="208"/>
         <source>Step ▶|</source>
         <translation>步进 ▶|</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="142"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="141"/>
         <source>Step</source>
         <translation>步进</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="143"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="142"/>
         <source>One step: shown again while the view is back, generated at the end (Right)</source>
         <translation>前进一步：视图靠后时回放，在末尾则生成（右方向键）</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="145"/>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="210"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="144"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="209"/>
         <source>▶▶ End</source>
         <translation>▶▶ 到底</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="145"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="144"/>
         <source>Run to the end</source>
         <translation>运行到底</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="145"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="144"/>
         <source>Run to the end as fast as it goes (End)</source>
         <translation>全速运行到底 (End)</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="147"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="146"/>
         <source>speed</source>
         <translation>速度</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="158"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="157"/>
         <source>Race</source>
         <translation>竞速</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="159"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="158"/>
         <source>Race: after each step the same tokens go once more through the whole model without a cache</source>
         <translation>竞速：每步之后，同样的词元不用缓存再通过整个模型一次</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="163"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="162"/>
         <source>Settings</source>
         <translation>设置</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="164"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="163"/>
         <source>Sampler, seed, KV format, weights, threads, capture, length (Ctrl+,)</source>
         <translation>采样、种子、KV 格式、权重、线程、采集、长度 (Ctrl+,)</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="167"/>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="211"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="166"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="210"/>
         <source>Present F11</source>
         <translation>演示 F11</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="168"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="167"/>
         <source>Large type and chosen panels, for a lecture hall (F11)</source>
         <translation>大字号和选定的面板，适合课堂 (F11)</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="173"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="172"/>
         <source>Menu</source>
         <translation>菜单</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="174"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="173"/>
         <source>Menu (F10)</source>
         <translation>菜单 (F10)</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="225"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="224"/>
         <source>Model folder…</source>
         <translation>模型文件夹…</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="272"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="267"/>
+        <source>%1 It is chosen as %2.</source>
+        <translation>%1 选用时取 %2。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="281"/>
         <source>Own text…</source>
         <translation>自己的文字…</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="274"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="283"/>
         <source>As recorded</source>
         <translation>如录制</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="216"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="215"/>
         <source>❚❚ Pause</source>
         <translation>❚❚ 暂停</translation>
     </message>
@@ -3755,146 +3795,161 @@
     </message>
     <message>
         <location filename="../../ui/main_window/window_actions.cpp" line="76"/>
+        <source>&amp;Branches</source>
+        <translation>分支(&amp;B)</translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/window_actions.cpp" line="78"/>
         <source>C&amp;ancel what runs</source>
         <translation>取消正在运行的(&amp;A)</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/window_actions.cpp" line="78"/>
+        <location filename="../../ui/main_window/window_actions.cpp" line="80"/>
         <source>Se&amp;ttings of the run…</source>
         <translation>运行设置(&amp;T)…</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/window_actions.cpp" line="82"/>
+        <location filename="../../ui/main_window/window_actions.cpp" line="89"/>
+        <source>%1 · shown, %2 tokens</source>
+        <translation>%1 · 正在显示，%2 个词元</translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/window_actions.cpp" line="90"/>
+        <source>%1 · %2 tokens · …%3</source>
+        <translation>%1 · %2 个词元 · …%3</translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/window_actions.cpp" line="102"/>
         <source>&amp;Presentation</source>
         <translation>演示(&amp;P)</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/window_actions.cpp" line="88"/>
+        <location filename="../../ui/main_window/window_actions.cpp" line="108"/>
         <source>&amp;Reset layout</source>
         <translation>重置布局(&amp;R)</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/window_actions.cpp" line="92"/>
+        <location filename="../../ui/main_window/window_actions.cpp" line="112"/>
         <source>Pa&amp;nels</source>
         <translation>面板(&amp;N)</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/window_actions.cpp" line="93"/>
+        <location filename="../../ui/main_window/window_actions.cpp" line="113"/>
         <source>Panels in the presentati&amp;on</source>
         <translation>演示中的面板(&amp;O)</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/window_actions.cpp" line="120"/>
+        <location filename="../../ui/main_window/window_actions.cpp" line="140"/>
         <source>Go to %1</source>
         <translation>转到 %1</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/window_actions.cpp" line="139"/>
+        <location filename="../../ui/main_window/window_actions.cpp" line="159"/>
         <source>&amp;Theme</source>
         <translation>主题(&amp;T)</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/window_actions.cpp" line="141"/>
+        <location filename="../../ui/main_window/window_actions.cpp" line="161"/>
         <source>&amp;Light</source>
         <translation>浅色(&amp;L)</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/window_actions.cpp" line="142"/>
+        <location filename="../../ui/main_window/window_actions.cpp" line="162"/>
         <source>&amp;Dark</source>
         <translation>深色(&amp;D)</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/window_actions.cpp" line="143"/>
+        <location filename="../../ui/main_window/window_actions.cpp" line="163"/>
         <source>As the &amp;system</source>
         <translation>跟随系统(&amp;S)</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/window_actions.cpp" line="148"/>
+        <location filename="../../ui/main_window/window_actions.cpp" line="168"/>
         <source>&amp;Language</source>
         <translation>语言(&amp;L)</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/window_actions.cpp" line="151"/>
+        <location filename="../../ui/main_window/window_actions.cpp" line="171"/>
         <source>As the s&amp;ystem</source>
         <translation>跟随系统(&amp;Y)</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/window_actions.cpp" line="163"/>
+        <location filename="../../ui/main_window/window_actions.cpp" line="183"/>
         <source>T&amp;ype</source>
         <translation>字号(&amp;Y)</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/window_actions.cpp" line="164"/>
+        <location filename="../../ui/main_window/window_actions.cpp" line="184"/>
         <source>&amp;Larger</source>
         <translation>放大(&amp;L)</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/window_actions.cpp" line="166"/>
+        <location filename="../../ui/main_window/window_actions.cpp" line="186"/>
         <source>&amp;Smaller</source>
         <translation>缩小(&amp;S)</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/window_actions.cpp" line="167"/>
+        <location filename="../../ui/main_window/window_actions.cpp" line="187"/>
         <source>&amp;Normal</source>
         <translation>正常(&amp;N)</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/window_actions.cpp" line="171"/>
+        <location filename="../../ui/main_window/window_actions.cpp" line="191"/>
         <source>&amp;Glossary</source>
         <translation>术语表(&amp;G)</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/window_actions.cpp" line="172"/>
+        <location filename="../../ui/main_window/window_actions.cpp" line="192"/>
         <source>&amp;Keyboard</source>
         <translation>键盘(&amp;K)</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/window_actions.cpp" line="173"/>
+        <location filename="../../ui/main_window/window_actions.cpp" line="193"/>
         <source>&amp;About Decodescope</source>
         <translation>关于 Decodescope(&amp;A)</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/window_actions.cpp" line="178"/>
+        <location filename="../../ui/main_window/window_actions.cpp" line="198"/>
         <source>Play or pause</source>
         <translation>播放或暂停</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/window_actions.cpp" line="179"/>
+        <location filename="../../ui/main_window/window_actions.cpp" line="199"/>
         <source>Step back</source>
         <translation>后退一步</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/window_actions.cpp" line="182"/>
+        <location filename="../../ui/main_window/window_actions.cpp" line="202"/>
         <source>Step</source>
         <translation>步进</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/window_actions.cpp" line="185"/>
+        <location filename="../../ui/main_window/window_actions.cpp" line="205"/>
         <source>To the first step</source>
         <translation>到第一步</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/window_actions.cpp" line="188"/>
+        <location filename="../../ui/main_window/window_actions.cpp" line="208"/>
         <source>To the newest step, then to the end</source>
         <translation>到最新一步，再到底</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/window_actions.cpp" line="192"/>
+        <location filename="../../ui/main_window/window_actions.cpp" line="212"/>
         <source>Clear or leave</source>
         <translation>清除或离开</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/window_actions.cpp" line="193"/>
+        <location filename="../../ui/main_window/window_actions.cpp" line="213"/>
         <source>Page back</source>
         <translation>上一页</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/window_actions.cpp" line="194"/>
+        <location filename="../../ui/main_window/window_actions.cpp" line="214"/>
         <source>Page on</source>
         <translation>下一页</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/window_actions.cpp" line="195"/>
+        <location filename="../../ui/main_window/window_actions.cpp" line="215"/>
         <source>Menu</source>
         <translation>菜单</translation>
     </message>
@@ -4133,211 +4188,231 @@
     </message>
     <message>
         <location filename="../../ui/viewmodels/engine_words.cpp" line="105"/>
+        <source>{0}: the stored rows are off from those of {3} by up to {1} % in K and {2} % in V (relative L2 of a layer).</source>
+        <translation>{0}：所存的行与 {3} 相比，K 最多差 {1} %，V 最多差 {2} %（单层的相对 L2）。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="107"/>
+        <source>Warning: {0} does not suit this model. The K rows of layer {1} are off by {2} %; more than {3} % is much.</source>
+        <translation>警告：{0} 不适合该模型。第 {1} 层的 K 行相差 {2} %；超过 {3} % 就算多。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="110"/>
+        <source>Warning: {0} does not suit this model. The V rows of layer {1} are off by {2} %; more than {3} % is much.</source>
+        <translation>警告：{0} 不适合该模型。第 {1} 层的 V 行相差 {2} %；超过 {3} % 就算多。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="113"/>
+        <source>Warning: {0} changes what is likely, by a KL divergence of {1} nats at one token; more than {2} is much.</source>
+        <translation>警告：{0} 改变了概率分布，在某个词元处 KL 散度达 {1} nat；超过 {2} 就算多。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="116"/>
         <source>{0} writes the same {1} tokens as {2}.</source>
         <translation>{0} 写出的 {1} 个词元与 {2} 相同。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="106"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="117"/>
         <source>{0} writes another text: the first different token is number {1} of the new ones.</source>
         <translation>{0} 写出不同的文本：第一个不同的是第 {1} 个新词元。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="107"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="118"/>
         <source>{0} copied {1} to grow; at its peak it held {2}, for {3} that are used at the end.</source>
         <translation>{0} 为增长复制了 {1}；峰值占用 {2}，而结束时只用 {3}。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="108"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="119"/>
         <source>{0} ended early: {1}</source>
         <translation>{0} 提前结束：{1}</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="109"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="120"/>
         <source>A source article says that preallocation is about 20 % faster. Measured here up to {6} tokens: a step takes {0} % less time than with a growing cache ({1} to {2} % in the middle half of {3} pairs of steps, less in {7} of them), {4} ms instead of {5} ms.</source>
         <translation>原文章称预分配约快 20 %。本机实测，至 {6} 个词元：每步用时比增长式少 {0} %（{3} 对步的中间一半为 {1} 至 {2} %，其中 {7} 对更少），{4} 毫秒而不是 {5} 毫秒。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="113"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="124"/>
         <source>A source article says that preallocation is about 20 % faster. Measured here up to {6} tokens: a step takes {0} % more time than with a growing cache ({1} to {2} % in the middle half of {3} pairs of steps, more in {7} of them), {4} ms instead of {5} ms.</source>
         <translation>原文章称预分配约快 20 %。本机实测，至 {6} 个词元：每步用时比增长式多 {0} %（{3} 对步的中间一半为 {1} 至 {2} %，其中 {7} 对更多），{4} 毫秒而不是 {5} 毫秒。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="117"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="128"/>
         <source>A source article says that preallocation is about 20 % faster. Measured here up to {6} tokens: no difference that {3} pairs of steps can show; a step takes {0} % less time than with a growing cache ({1} to {2} % in the middle half, less in {7} pairs), {4} ms and {5} ms.</source>
         <translation>原文章称预分配约快 20 %。本机实测，至 {6} 个词元：{3} 对步显示不出差别；每步用时比增长式少 {0} %（中间一半为 {1} 至 {2} %，其中 {7} 对更少），{4} 毫秒与 {5} 毫秒。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="121"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="132"/>
         <source>Growing</source>
         <translation>增长式</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="122"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="133"/>
         <source>Every step makes a new buffer that is longer by the new rows, copies the old rows into it and frees the old one. Nothing is reserved in advance, but the copies add up and for a moment old and new lie side by side.</source>
         <translation>每一步都新建一个加长的缓冲区，把旧行复制过去，再释放旧的。不预先占用内存，但复制会累积，而且新旧缓冲区会短暂并存。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="126"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="137"/>
         <source>Preallocated</source>
         <translation>预分配</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="127"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="138"/>
         <source>Room for all tokens is allocated at the start and every row is written at its own position. Nothing is copied, but what is reserved and not used yet is taken all the same.</source>
         <translation>一开始就为所有词元分配空间，每行写在自己的位置上。从不复制，但预留而未用的内存同样被占着。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="130"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="141"/>
         <source>Tokens that the cache has room for; 0 takes prompt and new tokens together, at most the model&apos;s context.</source>
         <translation>缓存可容纳的词元数；0 表示提示与新词元之和，最多为模型的上下文。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="133"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="144"/>
         <source>One allocation for all layers instead of one for each layer.</source>
         <translation>所有层合用一次分配，而不是每层一次。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="134"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="145"/>
         <source>Paged</source>
         <translation>分页</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="135"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="146"/>
         <source>The cache is divided into pages that a sequence takes one by one when it needs them. Branches of a conversation share pages and copy one only when they write into it.</source>
         <translation>缓存分成若干页，序列需要时一页一页地取用。对话的分支共享页，只在写入时才复制那一页。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="138"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="149"/>
         <source>Tokens of one page, a power of two: small pages waste less and share more, large ones need fewer entries.</source>
         <translation>每页的词元数，为二的幂：小页浪费少、共享多，大页所需的表项少。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="141"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="152"/>
         <source>Pages of the pool; 0 takes what prompt and new tokens need together, at most the model&apos;s context, and more when branches need them.</source>
         <translation>页池的页数；0 表示取提示与新词元合计所需（至多为模型的上下文），分支需要时再增加。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="144"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="155"/>
         <source>Ring (sliding window)</source>
         <translation>环形（滑动窗口）</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="145"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="156"/>
         <source>Only the last tokens stay: a new row takes the slot of the oldest, so memory and the work of a step stop growing. Deeper layers still carry what earlier rows read from tokens that have left, so the answer is neither that of full attention nor that of a run over the last tokens alone.</source>
         <translation>只保留最后的词元：新的一行占用最旧一行的槽位，因此内存和每一步的工作量不再增长。更深的层仍带有早先的行从已离开的词元读到的内容，所以答案既不同于完整注意力，也不同于只对最后的词元运行一遍。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="151"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="162"/>
         <source>Tokens that stay and that a token attends to, itself included.</source>
         <translation>保留下来并可被关注的词元数，包括自身。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="152"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="163"/>
         <source>Window with sinks</source>
         <translation>带汇聚点的窗口</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="153"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="164"/>
         <source>The first tokens and the last ones stay (StreamingLLM): the first take up attention that has nowhere else to go, and a plain window breaks down when they leave. Positions are those of the text, or are counted inside the cache, which lets a rotary model run on beyond its context without remembering more of the text.</source>
         <translation>保留最前面和最后面的词元（StreamingLLM）：最前面的词元承接无处可去的注意力，它们一离开，普通窗口就会失效。位置可以是文本中的位置，也可以在缓存内计数；后者让使用旋转位置的模型超出上下文继续运行，但并不会记住更多文本。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="159"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="170"/>
         <source>absolute: every token keeps its position in the text; rebased: positions count from 0 inside the cache.</source>
         <translation>absolute：每个词元保持它在文本中的位置；rebased：位置在缓存内从 0 数起。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="161"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="172"/>
         <source>Tokens at the beginning of the sequence that always stay.</source>
         <translation>序列开头始终保留的词元数。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="162"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="173"/>
         <source>Last tokens that stay beside the sinks, the newest included.</source>
         <translation>除汇聚点外保留的最后词元数，包括最新的一个。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="171"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="182"/>
         <source>No cache (recompute)</source>
         <translation>无缓存（重算）</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="172"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="183"/>
         <source>Nothing is kept: every step runs all tokens of the sequence through the model again and uses the last row only. This is what a decoder costs without a cache.</source>
         <translation>什么都不保留：每一步都让序列的全部词元重新通过模型，只用最后一行。这就是没有缓存时解码器的代价。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="175"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="186"/>
         <source>Bundled model</source>
         <translation>内置模型</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="176"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="187"/>
         <source>a small LLaMA that writes short stories in English and Chinese</source>
         <translation>一个用中英文写短故事的小 LLaMA</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="177"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="188"/>
         <source>4 bytes per element, as computed</source>
         <translation>每个元素 4 字节，与计算时相同</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="178"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="189"/>
         <source>2 bytes per element, 11 bits of precision</source>
         <translation>每个元素 2 字节，11 位精度</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="179"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="190"/>
         <source>2 bytes per element, 8 bits of precision and the range of f32</source>
         <translation>每个元素 2 字节，8 位精度，范围与 f32 相同</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="180"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="191"/>
         <source>1 byte per element and an f32 scale per token and head</source>
         <translation>每个元素 1 字节，每个词元和每个头另有一个 f32 比例因子</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="181"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="192"/>
         <source>1 byte per element, keys with scales per channel and group of tokens, values per token, the newest in f32; options: int8-kivi(group=32,residual=32)</source>
         <translation>每个元素 1 字节：键按通道、每组词元共用比例因子，值按词元，最新的词元保留为 f32；选项：int8-kivi(group=32,residual=32)</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="184"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="195"/>
         <source>A window drops tokens one by one, and int8-kivi keeps groups of tokens behind common scales: a group would have to stay until its last token leaves.</source>
         <translation>窗口逐个丢弃词元，而 int8-kivi 让一组词元共用比例因子：整组必须保留到最后一个词元离开为止。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="187"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="198"/>
         <source>Eviction by score takes single tokens from the middle, and int8-kivi keeps groups of tokens behind common scales.</source>
         <translation>按得分淘汰会从中间取走单个词元，而 int8-kivi 让一组词元共用比例因子。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="190"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="201"/>
         <source>A page must hold whole groups of int8-kivi: its size has to be a multiple of the group.</source>
         <translation>一页必须装下 int8-kivi 的整组：页的大小必须是组大小的倍数。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="192"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="203"/>
         <source>Pages found by their tokens hold int8-kivi rows only, and a conversation that begins there would need its newest tokens in full precision: it would not give what it gives alone.</source>
         <translation>按词元找到的页里只有 int8-kivi 的行，而从那里开始的对话需要最新词元的全精度行：结果会与单独运行时不同。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="196"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="207"/>
         <source>Offloaded rows are moved one by one, and int8-kivi keeps groups of tokens behind common scales and its newest tokens apart.</source>
         <translation>卸载的行逐行搬运，而 int8-kivi 让一组词元共用比例因子，并把最新的词元另行存放。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="199"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="210"/>
         <source>Eviction by score reads the attention of each pass, and the joint pass of a batch does not hand it out by sequence.</source>
         <translation>按得分淘汰要读取每一遍的注意力，而批次的合并计算不会按序列给出注意力。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="202"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="213"/>
         <source>Offloaded rows are fetched into a pool with room for one layer of one sequence, and a batch computes a layer of all its sequences at once.</source>
         <translation>卸载的行会取到只容一个序列一层的池中，而批次会同时计算所有序列的同一层。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="205"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="216"/>
         <source>Positions cannot be rebased in a model with learned positions: they are added to a token before its K and V are computed, so every row that stays would have to be computed again.</source>
         <translation>使用学习式位置的模型无法重排位置：位置在计算 K 和 V 之前就加到了词元上，留下的每一行都必须重新计算。</translation>
     </message>
@@ -4357,22 +4432,22 @@
         <translation>每一层都丢弃得到注意力最少的行，超出预算后每个词元之后丢弃一行：{1} 层共 {0} 行。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="163"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="174"/>
         <source>Heavy hitters (H2O)</source>
         <translation>重击者（H2O）</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="164"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="175"/>
         <source>Each layer keeps the newest tokens and those that have been attended to most; what has got the least attention leaves. Which tokens those are is known only after each row, so beyond the budget a prompt is fed token by token.</source>
         <translation>每一层保留最新的词元和得到注意力最多的词元；得到注意力最少的离开。要等每一行算完才知道是哪些词元，所以超出预算后提示词要逐个词元送入。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="169"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="180"/>
         <source>Tokens that each layer keeps, the recent ones included.</source>
         <translation>每一层保留的词元数，包括最近的词元。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="170"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="181"/>
         <source>Newest tokens that always stay.</source>
         <translation>始终保留的最新词元数。</translation>
     </message>

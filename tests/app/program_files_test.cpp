@@ -46,6 +46,32 @@ TEST_F(Program, NumbersDoNotFollowTheLocale) {
     }
 }
 
+// Of the bytes that are used: scales of int8, and the newest tokens in full precision.
+TEST_F(Program, BytesOfScalesAndOfTheResidual) {
+    const auto steps = [this](const std::string& kv) {
+        return run_json("generate --prompt-file prompt.txt -n 2 --ignore-eos --json --kv-type " + kv)["steps"];
+    };
+    std::string words;
+    for (int i = 0; i < 40; ++i) words += " the cat";
+    std::ofstream(folder_ / "prompt.txt") << words;
+    const std::int64_t rows = 5 * 2, head = 32;  // layers and KV heads of the bundled model, dimensions of a head
+    for (const Json& step : steps("int8")) {
+        const auto tokens = step["tokens_stored"].get<std::int64_t>();
+        ASSERT_GT(tokens, 64);
+        EXPECT_EQ(step["kv_bytes_scales"], rows * tokens * 2 * 4);
+        EXPECT_EQ(step["kv_bytes_used"], rows * tokens * 2 * (head + 4));
+        EXPECT_FALSE(step.contains("kv_bytes_residual"));
+    }
+    for (const Json& step : steps("k=int8-kivi,v=f16")) {
+        const auto tokens = step["tokens_stored"].get<std::int64_t>(), groups = (tokens - 32) / 32;
+        EXPECT_EQ(step["kv_bytes_residual"], rows * (tokens - groups * 32) * head * 4);
+        EXPECT_EQ(step["kv_bytes_scales"], rows * groups * 2 * head * 4);  // scale and centre of each channel
+        EXPECT_EQ(step["kv_bytes_used"], rows * (groups * (2 * head * 4 + 32 * head) + tokens * head * 2) +
+                                             step["kv_bytes_residual"].get<std::int64_t>());
+    }
+    EXPECT_FALSE(steps("f16")[0].contains("kv_bytes_scales"));
+}
+
 // Positions that are counted inside the cache let it run on beyond the context, where no full pass can follow.
 TEST_F(Program, RaceBeyondTheContext) {
     fs::copy(fs::path(DECODESCOPE_SOURCE_DIR) / "resources/model/bundled", folder_ / "short");

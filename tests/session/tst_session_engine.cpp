@@ -4,86 +4,12 @@
 #include <cmath>
 #include <cstring>
 
-#include "kernels/cpu/cpu_backend.h"
-#include "kernels/reference/reference_backend.h"
-#include "tests/session/session_fixture.h"
-#include "tests/support/tiny_models.h"
+#include "tests/session/engine_fixture.h"
 
 using namespace decodescope;
 using namespace decodescope::testing;
 
 namespace {
-
-// Opens small models by name; everything else is the real thing.
-class TinyDriver final : public EngineDriver {
-public:
-    TinyDriver() : EngineDriver({}, {}) {}
-    Result<LoadedModelPtr> load(const LoadRequest& request, const LoadedModelPtr&, const ProgressFn& progress,
-                                std::stop_token stop) override {
-        ModelPtr model = request.model == "gpt2" ? make_tiny_gpt2() : make_tiny_llama();
-        std::shared_ptr<Backend> backend;
-        if (request.backend.id == "reference") {
-            backend = make_reference_backend();
-        } else {
-            CpuBackendOptions options;
-            options.threads = 2;
-            auto made = make_cpu_backend(options);
-            if (!made.ok()) return made.error();
-            backend = std::move(made).value();
-        }
-        return load_model(std::move(model), std::move(backend), request.weights, progress, stop);
-    }
-};
-
-struct EngineFixture {
-    std::unique_ptr<SessionController> controller =
-        std::make_unique<SessionController>(BackendRegistry{}, std::make_unique<TinyDriver>());
-    QStringList messages;
-    EngineFixture() {
-        QObject::connect(controller.get(), &SessionController::message, controller.get(),
-                         [this](const SessionMessage& message) { messages.append(message.text); });
-    }
-    SessionController* operator->() { return controller.get(); }
-    bool wait(SessionState state) {
-        return QTest::qWaitFor([&] { return controller->state() == state; }, kPatience);
-    }
-    bool apply(const SessionSettings& settings) {
-        controller->apply(settings);
-        return wait(SessionState::Ready);
-    }
-    bool run(int new_steps) {
-        for (int i = 0; i < new_steps; ++i) {
-            controller->step_forward();
-            if (!wait(SessionState::Ready)) return false;
-        }
-        return true;
-    }
-    std::vector<std::int32_t> tokens() const {
-        std::vector<std::int32_t> tokens;
-        for (int i = 0; i < controller->recording()->row_count(); ++i)
-            tokens.push_back(controller->recording()->row(i).token);
-        return tokens;
-    }
-    QString text() const {
-        std::string text;
-        for (int i = 0; i < controller->recording()->row_count(); ++i) text += controller->recording()->row_text(i);
-        return QString::fromStdString(text);
-    }
-    InspectedCell inspect(int layer, int position) {
-        QSignalSpy answers(controller.get(), &SessionController::cell_inspected);
-        controller->inspect(layer, position);
-        if (!QTest::qWaitFor([&] { return answers.count() > 0; }, kPatience)) return {};
-        return answers.first().first().value<InspectedCell>();
-    }
-};
-
-SessionSettings tiny_settings(const char* cache = "preallocated") {
-    SessionSettings settings;
-    settings.model = QStringLiteral("llama");
-    settings.prompt = QStringLiteral("the key is in the box");
-    settings.cache = *parse_cache_spec(cache);
-    return settings;
-}
 
 // Attention of a row as stored bits, all layers.
 std::vector<std::uint16_t> attention_bits(const RunRecording& recording, int row) {
@@ -104,6 +30,7 @@ private Q_SLOTS:
     void both_lanes_agree();
     void continue_from_here_keeps_what_was_recorded();
     void forks_share_the_pages_of_the_text_so_far();
+    void beyond_the_context_the_cached_lane_goes_on_alone();
     void sampled_runs_repeat_across_switches();
     void device_weights_and_model_are_switched();
     void cells_are_inspected();
@@ -224,6 +151,24 @@ void SessionEngine::forks_share_the_pages_of_the_text_so_far() {
     QVERIFY(f.wait(SessionState::Ready));
     QVERIFY(f->recording()->step(3)->kv.pages_shared > 0);
     QVERIFY2(f.messages.isEmpty(), qPrintable(f.messages.join(QLatin1Char('\n'))));
+}
+
+// Positions that are counted inside the cache: no full pass can follow it beyond the context of 128 tokens.
+void SessionEngine::beyond_the_context_the_cached_lane_goes_on_alone() {
+    EngineFixture f;
+    SessionSettings settings = tiny_settings("sinks:sinks=2,window=9,positions=rebased");
+    settings.new_tokens = 130;
+    settings.stop_at_eos = false;
+    QVERIFY(f.apply(settings));
+    f->set_tokens_per_second(0);
+    f->run_to_end();
+    QVERIFY(QTest::qWaitFor([&] { return f->finished(); }, kPatience));
+    QCOMPARE(f->stop_reason(), QStringLiteral("length"));
+    QVERIFY(f.tokens().size() > 128);
+    QVERIFY(f->recording()->race_count() > 0);
+    for (int i = 0; i < f->recording()->race_count(); ++i) QVERIFY(f->recording()->race_point(i).length <= 128);
+    QCOMPARE(f.messages.filter(QStringLiteral("goes on alone")).size(), 1);
+    QCOMPARE(f.messages.filter(QStringLiteral("stopped")).size(), 0);
 }
 
 void SessionEngine::sampled_runs_repeat_across_switches() {

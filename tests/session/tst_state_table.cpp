@@ -33,6 +33,7 @@ constexpr Row kRows[] = {
     {SessionAction::CancelWork, "CancelWork", "-+s+++s"},
     {SessionAction::SaveRecording, "SaveRecording", "--r---r"},
     {SessionAction::OpenRecording, "OpenRecording", "+++++-+"},
+    {SessionAction::SwitchBranch, "SwitchBranch", "--r----"},
     {SessionAction::Inspect, "Inspect", "--rrr--"},
 };
 constexpr const char* kStateNames[] = {"Empty", "Loading", "Ready", "Stepping", "Playing", "Measuring", "Replay"};
@@ -164,6 +165,7 @@ void StateTableTest::calls_in_a_wrong_state_are_refused() {
         {SessionAction::RunToEnd, [&] { f->run_to_end(); }},
         {SessionAction::ContinueFromHere, [&] { f->continue_from_here(); }},
         {SessionAction::ForkHere, [&] { f->fork_here(); }},
+        {SessionAction::SwitchBranch, [&] { f->switch_branch(2); }},
         {SessionAction::Sweep, [&] { f->start_sweep({}); }},
         {SessionAction::CancelWork, [&] { f->cancel(); }},
         {SessionAction::SaveRecording, [&] { f->save_recording(file); }},

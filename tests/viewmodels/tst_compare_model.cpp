@@ -106,6 +106,11 @@ private Q_SLOTS:
         QCOMPARE(row(QStringLiteral("KV peak"))[0], QStringLiteral("4.0 KiB"));
         QCOMPARE(row(QStringLiteral("first different token"))[1], QStringLiteral("none"));
         QCOMPARE(row(QStringLiteral("largest logit difference"))[1], QStringLiteral("0, bit for bit"));
+        QCOMPARE(row(QStringLiteral("K rows off"))[1], QStringLiteral("—"));
+        result.lanes[1].layers = {{0.0123, 0}, {0.051, 0.004}};
+        QCOMPARE(row(QStringLiteral("K rows off"))[1], QStringLiteral("1.2 · 5.1 %"));
+        QCOMPARE(row(QStringLiteral("V rows off"))[1], QStringLiteral("0 · 0.4 %"));
+        QVERIFY(compare_sentences(result).join(QLatin1Char('\n')).contains(QStringLiteral("Warning: f32 does not suit")));
         result.lanes[1].first_different = 2;
         result.lanes[1].error = "Broken.";
         QCOMPARE(row(QStringLiteral("first different token"))[1], QStringLiteral("3"));

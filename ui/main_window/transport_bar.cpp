@@ -57,8 +57,7 @@ TransportBar::TransportBar(SessionController* session, SettingsDesk* desk, QWidg
         desk_->change([&](SessionSettings& s) { s.backend = device_->itemData(index).toString(); });
     });
     connect(cache_, &QComboBox::activated, this, [this](int index) {
-        const QString id = cache_->itemData(index).toString();
-        if (const auto spec = parse_cache_spec(id.toStdString()))
+        if (const auto spec = nearest_supported(choice_with(cache_->itemData(index).toString().toStdString())))
             desk_->change([&](SessionSettings& s) { s.cache = *spec; });
     });
     connect(prompt_, &QComboBox::activated, this, [this](int index) {
@@ -242,22 +241,32 @@ void TransportBar::fill_caches() {
     show_supported_caches();
 }
 
-// A strategy that cannot have the chosen format, or the model, cannot be chosen; its tool tip says why.
-void TransportBar::show_supported_caches() {
-    const SessionSettings& settings = desk_->wanted();
-    const std::string backend = settings.backend.toStdString();
+// With the parameters that were last asked for.
+RunChoice TransportBar::choice_with(const std::string& strategy) const {
     RunChoice choice;
     if (const ModelPtr model = session_->model()) choice.family = model->config.family;
-    choice.kv = settings.kv;
-    choice.backend = backend;
+    choice.cache = desk_->cache_of(strategy);
+    choice.kv = desk_->wanted().kv;
+    const std::vector<BackendEntry>& known = session_->registry().entries();
+    for (const BackendEntry& entry : known)
+        if (entry.id == desk_->wanted().backend.toStdString()) choice.backend = entry.id;
+    return choice;
+}
+
+// A strategy that cannot have the chosen format, or the model, cannot be chosen; its tool tip says why. Where another
+// value of a parameter would do, it is chosen with that one.
+void TransportBar::show_supported_caches() {
     for (int index = 0; index < cache_->count(); ++index) {
         const StrategyDescriptor* strategy = find_strategy(cache_->itemData(index).toString().toStdString());
         if (strategy == nullptr) continue;
-        choice.cache = *complete_cache_spec({strategy->id, {}});
+        const RunChoice choice = choice_with(strategy->id);
         const UnsupportedPair* pair = find_unsupported(choice);
-        cache_->setItemData(index, translated(pair != nullptr ? std::string(pair->reason) : strategy->explanation),
-                            Qt::ToolTipRole);
-        cache_->setItemData(index, pair != nullptr ? QVariant(0) : QVariant(), Qt::UserRole - 1);
+        const auto possible = nearest_supported(choice);
+        QString tip = translated(pair != nullptr ? std::string(pair->reason) : strategy->explanation);
+        if (pair != nullptr && possible)
+            tip = tr("%1 It is chosen as %2.").arg(tip, QString::fromStdString(to_string(*possible)));
+        cache_->setItemData(index, tip, Qt::ToolTipRole);
+        cache_->setItemData(index, possible ? QVariant() : QVariant(0), Qt::UserRole - 1);
     }
 }
 

@@ -13,6 +13,7 @@ class QToolButton;
 
 namespace decodescope {
 
+struct RunChoice;
 class SettingsDesk;
 class SpeedSlider;
 class ToggleSwitch;
@@ -49,6 +50,7 @@ private:
     void fill_devices();
     void fill_caches();
     void show_supported_caches();
+    RunChoice choice_with(const std::string& strategy) const;
     void fill_prompts();
     void show_state();
     void show_moves();

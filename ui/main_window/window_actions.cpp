@@ -73,9 +73,29 @@ void WindowActions::build_run(QMenu* menu) {
     fork_ = add(menu, tr("&Fork here"), QStringLiteral("Ctrl+Shift+Return"), [session] { session->fork_here(); });
     fork_->setToolTip(
         tr("Goes on from the viewed step in a branch; the run so far keeps its pages, shared where the text is equal"));
+    branches_ = menu->addMenu(tr("&Branches"));
+    connect(branches_, &QMenu::aboutToShow, this, &WindowActions::fill_branches);
     cancel_ = add(menu, tr("C&ancel what runs"), QStringLiteral("Ctrl+."), [session] { session->cancel(); });
     menu->addSeparator();
     add(menu, tr("Se&ttings of the run…"), QStringLiteral("Ctrl+,"), [this] { window_->open_settings(); });
+}
+
+// One entry for each run of the session that a fork has left, and for the one that is shown.
+void WindowActions::fill_branches() {
+    SessionController* session = window_->session();
+    branches_->clear();
+    for (const SessionBranch& branch : session->branches()) {
+        const int tokens = branch.shown && session->recording() ? session->recording()->row_count() : branch.tokens;
+        const QString name = branch.shown ? tr("%1 · shown, %2 tokens").arg(branch.number).arg(tokens)
+                                          : tr("%1 · %2 tokens · …%3").arg(branch.number).arg(tokens).arg(branch.ending);
+        QAction* action = branches_->addAction(QString(name).replace(QLatin1Char('&'), QLatin1String("&&")));
+        action->setCheckable(true);
+        action->setChecked(branch.shown);
+        action->setEnabled(!branch.shown && session->can(SessionAction::SwitchBranch));
+        connect(action, &QAction::triggered, session, [session, number = branch.number] {
+            session->switch_branch(number);
+        });
+    }
 }
 
 void WindowActions::build_view(QMenu* menu) {
@@ -208,6 +228,7 @@ void WindowActions::show_state() {
     reset_->setEnabled(session->can(SessionAction::Reset));
     continue_->setEnabled(session->can(SessionAction::ContinueFromHere));
     fork_->setEnabled(session->can(SessionAction::ForkHere));
+    branches_->setEnabled(session->branches().size() > 1);
     cancel_->setEnabled(session->can(SessionAction::CancelWork));
     present_->setChecked(window_->presentation()->active());
 }

@@ -28,10 +28,12 @@ private:
     void build_looks(QMenu* menu);
     void build_help(QMenu* menu);
     void build_keys();
+    void fill_branches();
     void show_state();
 
     MainWindow* window_;
     QMenu* menu_;
+    QMenu* branches_ = nullptr;
     QList<QAction*> all_;
     QAction *save_ = nullptr, *open_model_ = nullptr, *open_recording_ = nullptr, *export_ = nullptr;
     QAction *reset_ = nullptr, *continue_ = nullptr, *fork_ = nullptr, *cancel_ = nullptr, *present_ = nullptr;

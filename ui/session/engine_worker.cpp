@@ -92,6 +92,7 @@ Status EngineWorker::do_apply(const Ticket& ticket, const SessionSettings& wante
                                         ticket.stop)
                     : maker_.start(*loaded, settings, ticket.stop);
     if (made.ok()) {
+        forget_branches();
         adopt(std::move(made).value());
         return {};
     }
@@ -114,6 +115,7 @@ void EngineWorker::adopt(LiveRunPtr run) {
     news.model = loaded_->model;
     news.program = std::make_shared<const StepProgram>(loaded_->program);
     news.settings = run_->settings;
+    news.branches = branches();
     Q_EMIT run_replaced(news);
 }
 
@@ -232,9 +234,58 @@ void EngineWorker::continue_from(const Ticket& ticket, std::int32_t step, GoOn h
             return make_error(ErrorKind::Argument, tr("There is no step to go on from.").toStdString());
         auto run = maker_.cut_back(*run_, step, how, ticket.stop);
         if (!run.ok()) return run.error();
+        if (how == GoOn::InABranch) leave_in_a_branch();
         adopt(std::move(run).value());
         return {};
     });
+}
+
+// What was shown stays beside the branch that comes now. One that an error has stopped half-way cannot go on.
+void EngineWorker::leave_in_a_branch() {
+    if (!run_->broken) parked_[branch_] = std::move(run_);
+    branch_ = ++last_branch_;
+    if (parked_.size() < kMostBranches) return;
+    say(SessionMessage::Kind::Info,
+        tr("Branch %1 was given up: %2 branches are kept.").arg(parked_.begin()->first).arg(kMostBranches));
+    parked_.erase(parked_.begin());
+}
+
+void EngineWorker::forget_branches() {
+    parked_.clear();
+    branch_ = last_branch_ = 1;
+}
+
+void EngineWorker::switch_branch(const Ticket& ticket, int number) {
+    guarded(ticket, [&](WorkOutcome&) -> Status {
+        const auto found = parked_.find(number);
+        if (found == parked_.end())
+            return make_error(ErrorKind::Argument, tr("There is no branch %1.").arg(number).toStdString());
+        LiveRunPtr next = std::move(found->second);
+        parked_.erase(found);
+        if (!run_->broken) parked_[branch_] = std::move(run_);
+        branch_ = number;
+        adopt(std::move(next));
+        return {};
+    });
+}
+
+std::vector<SessionBranch> EngineWorker::branches() const {
+    const auto described = [](int number, const LiveRun& run, bool shown) {
+        SessionBranch branch{number, run.recording->row_count(), shown, {}};
+        std::string text;
+        for (std::int32_t row = std::max(0, run.recording->row_count() - 8); row < run.recording->row_count(); ++row)
+            text += run.recording->row_text(row);
+        branch.ending = QString::fromStdString(text).simplified();
+        return branch;
+    };
+    std::vector<SessionBranch> all;
+    for (const auto& [number, run] : parked_) {
+        if (number > branch_ && (all.empty() || all.back().number < branch_))
+            all.push_back(described(branch_, *run_, true));
+        all.push_back(described(number, *run, false));
+    }
+    if (all.empty() || all.back().number < branch_) all.push_back(described(branch_, *run_, true));
+    return all;
 }
 
 void EngineWorker::sweep(const Ticket& ticket, const SweepRequest& request) {
@@ -284,6 +335,7 @@ void EngineWorker::open(const Ticket& ticket, const QString& path) {
         auto opened = driver_->open(QFile::encodeName(path).toStdString(), progress(WorkKind::Open), ticket.stop);
         if (!opened.ok()) return opened.error();
         run_.reset();
+        forget_branches();
         replay_ = true;
         RunNews news;
         news.recording = std::move(opened).value();

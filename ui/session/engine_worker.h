@@ -4,6 +4,7 @@
 
 #include <QObject>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 
@@ -17,6 +18,8 @@ struct Ticket {
     std::stop_token stop;
 };
 
+constexpr std::size_t kMostBranches = 8;  // each keeps its recording and, of its rows, what it shares with nobody
+
 // Another run is shown from now on.
 struct RunNews {
     RecordingPtr recording;                      // null: a model without a run, waiting for a prompt
@@ -24,6 +27,7 @@ struct RunNews {
     std::shared_ptr<const StepProgram> program;  // null with the model
     SessionSettings settings;
     bool replay = false;
+    std::vector<SessionBranch> branches;         // by number, with the one that is shown
 };
 
 struct WorkOutcome {
@@ -46,6 +50,7 @@ public:
     void step(const Ticket& ticket);
     void play(const Ticket& ticket, bool flat_out);
     void continue_from(const Ticket& ticket, std::int32_t step, GoOn how);
+    void switch_branch(const Ticket& ticket, int number);
     void sweep(const Ticket& ticket, const SweepRequest& request);
     void compare(const Ticket& ticket, const CompareRequest& request);
     void save(const Ticket& ticket, RecordingPtr recording, const QString& path);
@@ -70,6 +75,9 @@ private:
     bool make_lane();
     void tell_stride(int stride, double expected_micros);
     void adopt(LiveRunPtr run);
+    void leave_in_a_branch();
+    void forget_branches();
+    std::vector<SessionBranch> branches() const;
     void announce_model(const SessionSettings& settings);
     void say(SessionMessage::Kind kind, const QString& text, const QString& hint = {});
     ProgressFn progress(WorkKind kind);
@@ -80,6 +88,8 @@ private:
     LoadedModelPtr loaded_;
     SessionSettings loaded_for_;  // the settings that loaded_ was made for
     LiveRunPtr run_;
+    std::map<int, LiveRunPtr> parked_;  // the other branches, by number
+    int branch_ = 1, last_branch_ = 1;  // the one that runs; the newest
     bool replay_ = false;
 };
 

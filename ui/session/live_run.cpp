@@ -149,12 +149,10 @@ Result<LiveRunPtr> RunMaker::cut_back(LiveRun& old, std::int32_t step, GoOn how,
     run->recording = std::make_shared<RunRecording>(std::move(facts), RecordingLimits{});
     DS_RETURN_IF_ERROR(copy_steps(*old.recording, *run->recording, step, stop));
     run->session = old.session;
-    run->branches = old.branches;
     if (how == GoOn::InABranch) {
         auto fork = old.session->fork();
         if (!fork.ok()) return fork.error();
         run->session = std::move(fork).value();
-        run->branches.push_back(old.session);
     }
     if (const Status kept = run->session->truncate(last->first_row); !kept.ok()) {
         if (kept.error().kind != ErrorKind::Unsupported) return kept.error();

@@ -21,7 +21,6 @@ struct LiveRun {
     std::shared_ptr<DecodeSession> session;
     std::shared_ptr<RunRecording> recording;
     std::unique_ptr<Generation> generation;
-    std::vector<std::shared_ptr<DecodeSession>> branches;  // that it was forked from: they keep their rows
     std::unique_ptr<RecomputeLane> lane;  // made when it is first needed
     bool lane_failed = false;
     bool alone_told = false;  // that there is no race beyond the context
@@ -35,7 +34,7 @@ using LiveRunPtr = std::unique_ptr<LiveRun>;
 // How a run goes on from an earlier step.
 enum class GoOn {
     InPlace,    // what came after is given up
-    InABranch,  // the session so far stays as it is, beside its fork
+    InABranch,  // the run so far stays as it is, beside its fork
 };
 
 // The first tokens of a recording with their origin, as they are fed again.

@@ -24,6 +24,7 @@ SessionState SessionController::state() const { return d_->state(); }
 bool SessionController::can(SessionAction action) const {
     if (action == SessionAction::Sweep && d_->model == nullptr) return false;
     if (action == SessionAction::ForkHere && !d_->has_pages()) return false;
+    if (action == SessionAction::SwitchBranch && d_->branches.size() < 2) return false;
     return action_allowed(d_->state(), action, d_->context());
 }
 
@@ -43,6 +44,7 @@ bool SessionController::race_enabled() const { return d_->settings.race; }
 std::shared_ptr<const SweepResult> SessionController::sweep() const { return d_->sweep; }
 std::shared_ptr<const CompareResult> SessionController::comparison() const { return d_->comparison; }
 bool SessionController::comparing() const { return d_->any_job(Private::JobKind::Compare); }
+const std::vector<SessionBranch>& SessionController::branches() const { return d_->branches; }
 StepProgram SessionController::program() const { return d_->program != nullptr ? *d_->program : StepProgram{}; }
 
 // ---- another run ----
@@ -78,6 +80,15 @@ void SessionController::fork_here() {
     if (!d_->allowed(SessionAction::ForkHere)) return;
     if (d_->has_pages()) return d_->post_continue(GoOn::InABranch);
     d_->refuse(tr("Only a cache with pages shares them between branches; choose a paged cache first."));
+}
+
+void SessionController::switch_branch(int number) {
+    if (!d_->allowed(SessionAction::SwitchBranch)) return;
+    if (d_->branches.size() < 2) return d_->refuse(tr("There is only this run; fork it to have branches."));
+    d_->replay_timer.stop();
+    Private::Job job;
+    job.kind = Private::JobKind::ContinueFrom;
+    d_->post(std::move(job), [number](EngineWorker& to, const Ticket& ticket) { to.switch_branch(ticket, number); });
 }
 
 void SessionController::open_recording(const QString& path) {

@@ -31,7 +31,15 @@ enum class SessionState {
 enum class SessionAction {
     Open, Configure, Reset, StepForward, StepBack, Play, Pause, RunToEnd, ContinueFromHere, ForkHere,
     Sweep,  // and to compare
-    CancelWork, SaveRecording, OpenRecording, Inspect,
+    CancelWork, SaveRecording, OpenRecording, SwitchBranch, Inspect,
+};
+
+// A run of this session that was left for a fork of it, or the one that is shown.
+struct SessionBranch {
+    int number = 1;     // in the order in which they began
+    int tokens = 0;     // that were fed when it was last left or made
+    bool shown = false;
+    QString ending;     // its last words
 };
 
 struct SessionMessage {
@@ -80,6 +88,7 @@ public:
     std::shared_ptr<const SweepResult> sweep() const;   // last one, complete or cancelled
     std::shared_ptr<const CompareResult> comparison() const;  // likewise
     bool comparing() const;                      // Measuring, and it is a comparison
+    const std::vector<SessionBranch>& branches() const;  // by number, the one that is shown among them
     StepProgram program() const;                 // for slow motion; empty in Replay without a model
 
 public Q_SLOTS:
@@ -101,6 +110,7 @@ public Q_SLOTS:
     // The same in a branch: the run so far keeps its rows beside it, shared with the branch where the text is the same.
     // Only with caches that have pages.
     void fork_here();
+    void switch_branch(int number);  // the branch that is shown stays beside it, as it is
     void cancel();                   // whatever runs: stops within one token, keeps what is there
     void start_sweep(const SweepRequest& request);
     void start_compare(const CompareRequest& request);  // on the prompt of the run, whatever the request holds

@@ -199,6 +199,7 @@ void SessionController::Private::on_news(const RunNews& news) {
     program = news.program;
     replay = news.replay;
     settings = news.settings;
+    branches = news.branches;
     settings.capture = link->capture;  // may have been switched while the run was made
     settings.race = link->race;
     if (!replay) {

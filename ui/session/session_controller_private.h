@@ -75,6 +75,7 @@ struct SessionController::Private {
     std::shared_ptr<const StepProgram> program;
     std::shared_ptr<const SweepResult> sweep;
     std::shared_ptr<const CompareResult> comparison;
+    std::vector<SessionBranch> branches;
     bool replay = false, run_finished = false;
     QString stop_reason;
     int known_steps = 0, viewed = -1;

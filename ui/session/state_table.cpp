@@ -6,7 +6,7 @@ namespace decodescope {
 
 namespace {
 
-constexpr int kStates = 7, kActions = 15;
+constexpr int kStates = 7, kActions = 16;
 using enum ActionRule;
 
 // Columns: Empty, Loading, Ready, Stepping, Playing, Measuring, Replay.
@@ -25,6 +25,7 @@ constexpr ActionRule kTable[kActions][kStates] = {
     /* CancelWork       */ {Never, Always, WhileSaving, Always, Always, Always, WhileSaving},
     /* SaveRecording    */ {Never, Never, WithSteps, Never, Never, Never, WithSteps},
     /* OpenRecording    */ {Always, Always, Always, Always, Always, Never, Always},
+    /* SwitchBranch     */ {Never, Never, WithSteps, Never, Never, Never, Never},
     /* Inspect          */ {Never, Never, WithSteps, WithSteps, WithSteps, Never, Never},
 };
 

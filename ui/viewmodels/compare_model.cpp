@@ -56,6 +56,14 @@ QString kl_text(const CompareLane& lane, bool reference) {
     return Text::tr("%1, mean %2").arg(small_number(lane.max_kl), small_number(lane.mean_kl));
 }
 
+// "0.31 · 0.42 · 0.40 %", one for each layer.
+QString rows_text(const CompareLane& lane, double LayerFormatError::*part) {
+    if (lane.layers.empty()) return kDash;
+    QStringList layers;
+    for (const LayerFormatError& layer : lane.layers) layers << QString::number(100 * layer.*part, 'g', 2);
+    return Text::tr("%1 %").arg(layers.join(QStringLiteral(" · ")));
+}
+
 using Lane = const CompareLane&;
 
 // One row after the other, each with a value of every configuration.
@@ -96,6 +104,11 @@ public:
             logit_text);
         add(Text::tr("KL divergence, nats"),
             Text::tr("Of the next-token probabilities from those of configuration 1: largest, and mean"), kl_text);
+        const QString rows_help =
+            Text::tr("Relative L2 of the stored rows against those of configuration 1, layer by layer, where the "
+                     "formats are what differs");
+        add(Text::tr("K rows off"), rows_help, [](Lane lane, bool) { return rows_text(lane, &LayerFormatError::k); });
+        add(Text::tr("V rows off"), rows_help, [](Lane lane, bool) { return rows_text(lane, &LayerFormatError::v); });
         add(Text::tr("first different token"),
             Text::tr("Of the new tokens, counted from 1, when each writes on its own"), first_different);
         add(Text::tr("ended by"), Text::tr("Why the text of each ends"),

@@ -102,6 +102,17 @@ constexpr const char* kContext = "engine";
     QT_TRANSLATE_NOOP("engine",
                       "{0}: the logits differ from those of {1} by up to {2} (at {3} tokens); KL divergence up to "
                       "{4}, on average {5} nats."),
+    QT_TRANSLATE_NOOP("engine",
+                      "{0}: the stored rows are off from those of {3} by up to {1} % in K and {2} % in V (relative L2 of a layer)."),
+    QT_TRANSLATE_NOOP(
+        "engine",
+        "Warning: {0} does not suit this model. The K rows of layer {1} are off by {2} %; more than {3} % is much."),
+    QT_TRANSLATE_NOOP(
+        "engine",
+        "Warning: {0} does not suit this model. The V rows of layer {1} are off by {2} %; more than {3} % is much."),
+    QT_TRANSLATE_NOOP(
+        "engine",
+        "Warning: {0} changes what is likely, by a KL divergence of {1} nats at one token; more than {2} is much."),
     QT_TRANSLATE_NOOP("engine", "{0} writes the same {1} tokens as {2}."),
     QT_TRANSLATE_NOOP("engine", "{0} writes another text: the first different token is number {1} of the new ones."),
     QT_TRANSLATE_NOOP("engine", "{0} copied {1} to grow; at its peak it held {2}, for {3} that are used at the end."),

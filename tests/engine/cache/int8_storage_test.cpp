@@ -168,6 +168,22 @@ TEST(SupportedPairs, OneTableSaysWhatCannotBe) {
     EXPECT_TRUE(check_supported(choice("sinks:positions=rebased", "f32")).ok()) << "the family is not known yet";
 }
 
+TEST(SupportedPairs, TheNearestParameterThatFits) {
+    const auto nearest = [](const RunChoice& wanted) {
+        const auto spec = nearest_supported(wanted);
+        return spec ? to_string(*spec) : std::string("nothing");
+    };
+    EXPECT_EQ(nearest(choice("paged:page=64", "int8-kivi")), "paged:page=64");
+    EXPECT_EQ(nearest(choice("paged", "int8-kivi")), "paged:page=32");
+    EXPECT_EQ(nearest(choice("paged:page=4,slab=true", "int8-kivi(group=128)")), "paged:page=128,slab=true");
+    EXPECT_EQ(nearest(choice("paged", "int8-kivi(group=48)")), "nothing");
+    EXPECT_EQ(nearest(choice("paged:page=4,offload=file", "int8-kivi")), "nothing");  // two changes
+    EXPECT_EQ(nearest(choice("growing:offload=host", "int8-kivi")), "growing");
+    EXPECT_EQ(nearest(choice("sinks:window=9,positions=rebased", "f32", Family::Gpt2)), "sinks:window=9");
+    EXPECT_EQ(nearest(choice("ring", "int8-kivi")), "nothing");
+    EXPECT_EQ(nearest(choice("ring", "int8")), "ring");
+}
+
 TEST(SupportedPairs, RowsOfABackendApplyToThatBackend) {
     const std::vector<UnsupportedPair> pairs = {{{}, "growing", false, "cuda", {}, "Not there.", ""}};
     EXPECT_NE(find_unsupported(choice("growing", "f32", {}, "cuda:1"), pairs), nullptr);

@@ -239,8 +239,8 @@ BackendRegistry registry() {
     return all;
 }
 
-CompareResult compare(const std::vector<std::string>& configs, std::int64_t prompt, std::int64_t new_tokens) {
-    const ModelPtr model = make_tiny_llama();
+CompareResult compare(const std::vector<std::string>& configs, std::int64_t prompt, std::int64_t new_tokens,
+                      const ModelPtr& model = make_tiny_llama()) {
     CompareRequest request;
     auto parsed = parse_compare_configs(configs);
     EXPECT_TRUE(parsed.ok());
@@ -320,6 +320,74 @@ TEST(Compare, QT09_DivergenceIsThatOfTheFormula) {
     const double p1 = 1 / (1 + std::exp(-1.0)), q1 = 1 / (1 + std::exp(-2.0));
     EXPECT_NEAR(kl_divergence(p, q), p1 * std::log(p1 / q1) + (1 - p1) * std::log((1 - p1) / (1 - q1)), 1e-12);
     EXPECT_EQ(kl_divergence(p, p), 0);
+}
+
+bool says(const CompareResult& result, const std::string& id) {
+    for (const Sentence& sentence : compare_commentary(result))
+        if (sentence.id.rfind(id, 0) == 0) return true;
+    return false;
+}
+
+// QT-01, QT-09: where the formats are what differs, the rows of every layer are compared, too.
+TEST(Compare, QT01_FormatsAreComparedLayerByLayer) {
+    const CompareResult result = compare({"kv=f32", "kv=k=int8,v=f16;cache=paged:page=4", "kv=int8;cache=ring:window=4",
+                                          "kv=f32;cache=growing"}, 40, 20);
+    const CompareLane& coarse = result.lanes[1];
+    ASSERT_EQ(coarse.layers.size(), 3u);
+    for (const LayerFormatError& layer : coarse.layers) {
+        EXPECT_GT(layer.k, 1e-4);
+        EXPECT_LT(layer.k, 2e-2);
+        EXPECT_GT(layer.v, 1e-5);
+        EXPECT_LT(layer.v, layer.k);
+    }
+    for (const std::size_t other : {0u, 2u, 3u}) EXPECT_TRUE(result.lanes[other].layers.empty()) << other;
+    // Exactly what the same tokens give when they are measured for this alone.
+    FormatErrorRequest request;
+    request.cache = *parse_cache_spec("preallocated");
+    request.format = *parse_kv_format("k=int8,v=f16");
+    request.tokens = result.prompt;
+    request.more_tokens = 19;  // the last one is not fed
+    CpuBackendOptions options;
+    options.threads = 1;
+    const auto model = load_model(make_tiny_llama(), std::shared_ptr<Backend>(make_cpu_backend(options).value()),
+                                  WeightType::AsInFile, {}, {});
+    const auto measured = measure_format_error(*model, request, {}, {});
+    ASSERT_TRUE(measured.ok());
+    for (std::size_t layer = 0; layer < 3; ++layer) {
+        EXPECT_NEAR(coarse.layers[layer].k, measured->layers[layer].k, 1e-5);
+        EXPECT_NEAR(coarse.layers[layer].v, measured->layers[layer].v, 1e-5);
+    }
+    EXPECT_TRUE(says(result, "pair.format"));
+    EXPECT_FALSE(says(result, "pair.format.much"));
+    const auto json = nlohmann::json::parse(compare_json(result));
+    ASSERT_EQ(json["configs"][1]["layers"].size(), 3u);
+    EXPECT_EQ(json["configs"][1]["layers"][2]["k_rows_l2"], coarse.layers[2].k);
+    EXPECT_EQ(json["configs"][1]["max_k_rows_l2"], coarse.largest_layer_error().k);
+    EXPECT_TRUE(json["configs"][2]["max_k_rows_l2"].is_null());
+    EXPECT_FALSE(json["configs"][2].contains("layers"));
+}
+
+// Two key channels are twenty times as large as the others: a scale for each row does not suit that, and it is said.
+TEST(Compare, QT01_AWarningWhereAFormatDoesNotSuitTheModel) {
+    TinyOptions options;
+    options.edit = [](TinyTensors& tensors) {
+        for (const char* layer : {"0", "1", "2"}) {
+            auto& key = tensors.at(std::string(layer) + ".key");  // [2 heads of 8, 64]
+            for (const std::size_t channel : {2u, 13u})
+                for (std::size_t i = 0; i < 64; ++i) key[channel * 64 + i] *= 20.0f;
+        }
+    };
+    const CompareResult result = compare({"kv=f32", "kv=int8"}, 60, 20, make_tiny_llama(options));
+    EXPECT_TRUE(says(result, "pair.format.much"));
+    CompareResult mild = result;
+    mild.lanes[1].layers = {{0.04, 0.01}};
+    mild.lanes[1].max_kl = 0.001;
+    EXPECT_FALSE(says(mild, "pair.format.much"));
+    mild.lanes[1].layers = {{0.04, 0.01}, {0.01, 0.06}};
+    EXPECT_TRUE(says(mild, "pair.format.much.v"));
+    mild.lanes[1].layers = {{0.04, 0.01}};
+    mild.lanes[1].max_kl = 0.02;
+    EXPECT_TRUE(says(mild, "pair.format.much.kl"));
 }
 
 TEST(Compare, TablesSayTheSame) {
