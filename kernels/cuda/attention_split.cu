@@ -92,8 +92,9 @@ __device__ void write_weights(const AttentionArgs& a, const RangeShared& s, int 
     }
 }
 
-// Grid: (ranges, key-value heads x groups of their query heads, rows).
-__global__ void __launch_bounds__(kAttentionThreads) attend_range(AttentionArgs a) {
+// Grid: (ranges, key-value heads x groups of their query heads, rows). Shared memory allows some four blocks of the
+// largest heads at a time: told so, the compiler spills no register for the sake of more.
+__global__ void __launch_bounds__(kAttentionThreads, 4) attend_range(AttentionArgs a) {
     DS_DYNAMIC_SHARED(float, memory);
     const int row = a.tables.few_rows[blockIdx.z];
     const DeviceView& view = a.views[a.tables.sequence_of[row]];

@@ -30,6 +30,7 @@ Status check_range(std::size_t offset, std::size_t bytes, std::size_t size) {
 class CudaBackend final : public Backend {
 public:
     static Result<std::unique_ptr<Backend>> make(const CudaBackendOptions& options);
+    ~CudaBackend() override { (void)choose(); }  // what it made on the device is destroyed there
 
     const BackendInfo& info() const override { return info_; }
     Result<BufferPtr> allocate(std::size_t bytes, MemoryPurpose purpose) override {

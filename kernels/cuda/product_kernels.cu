@@ -106,7 +106,7 @@ __device__ void outputs_of_rows(const ProductsArgs& a, int output, int row) {
 
 // Grid: (outputs / warps, groups of rows).
 template <class Load>
-__global__ void __launch_bounds__(kThreads) few_row_products(ProductsArgs a, int outputs) {
+__global__ void __launch_bounds__(kThreads, 6) few_row_products(ProductsArgs a, int outputs) {
     const int output = blockIdx.x * kWarps + threadIdx.x / 32;
     if (output >= outputs) return;  // a whole warp, and no barrier follows
     const int row = blockIdx.y * kRowsAtOnce, rows = min(kRowsAtOnce, a.rows - row);

@@ -36,7 +36,7 @@ constexpr std::size_t kGuardBytes = 64;
 #endif
 
 // Shared memory of one block: all bits set is NaN in float and half, so that what was never written shows. Behind it a
-// guard that is NaN as well and must stay so.
+// guard that must stay as it is: signalling NaNs, so that what is computed from it has other bits.
 class SharedBlock {
 public:
     SharedBlock(const void* tag, std::size_t bytes) : tag_(tag), bytes_(bytes) {
@@ -45,7 +45,8 @@ public:
         std::free(data_);
         data_ = static_cast<unsigned char*>(std::malloc(bytes == 0 ? 1 : bytes));  // exact
 #endif
-        std::memset(data_, 0xFF, bytes + kGuardBytes);
+        std::memset(data_, 0xFF, bytes);
+        for (std::size_t i = 0; i < kGuardBytes; ++i) data_[bytes + i] = kGuard[i % 4];
     }
     SharedBlock(SharedBlock&& other) noexcept
         : tag_(other.tag_), bytes_(other.bytes_), data_(std::exchange(other.data_, nullptr)) {}
@@ -56,10 +57,13 @@ public:
     void* data() const { return data_; }
     std::size_t bytes() const { return bytes_; }
     bool intact() const {
-        return std::all_of(data_ + bytes_, data_ + bytes_ + kGuardBytes, [](unsigned char b) { return b == 0xFF; });
+        for (std::size_t i = 0; i < kGuardBytes; ++i)
+            if (data_[bytes_ + i] != kGuard[i % 4]) return false;
+        return true;
     }
 
 private:
+    static constexpr unsigned char kGuard[4] = {0x55, 0x7D, 0xA1, 0x7F};
     const void* tag_;
     std::size_t bytes_;
     unsigned char* data_;
@@ -87,7 +91,9 @@ std::string text(const uint3& v) {
     return "(" + std::to_string(v.x) + "," + std::to_string(v.y) + "," + std::to_string(v.z) + ")";
 }
 std::string text(const Site& site) { return std::string(site.file) + ":" + std::to_string(site.line); }
-bool same(const Site& a, const Site& b) { return a.line == b.line && std::strcmp(a.file, b.file) == 0; }
+bool same(const Site& a, const Site& b) {
+    return a.line == b.line && (a.file == b.file || std::strcmp(a.file, b.file) == 0);
+}
 
 std::int64_t switch_count = 0;
 
@@ -260,18 +266,16 @@ void Machine::barrier(Site site, bool vote) {
 }
 
 void Machine::finish_collective(unsigned mask, WarpOperation operation) {
-    const unsigned first = current_ / 32 * 32;
+    Thread* const lanes = threads_.data() + current_ / 32 * 32;
     std::uint64_t votes = 0;
-    for (unsigned lane = 0; lane < 32; ++lane)
-        if (mask >> lane & 1) votes |= (threads_[first + lane].value & 1) << lane;
-    for (unsigned lane = 0; lane < 32; ++lane) {
-        if ((mask >> lane & 1) == 0) continue;
-        Thread& thread = threads_[first + lane];
-        thread.result = operation == WarpOperation::Shuffle
-                            ? threads_[first + static_cast<unsigned>(thread.source)].value
-                            : votes;
-        make_ready(first + lane);
+    for (unsigned rest = mask; operation == WarpOperation::Ballot && rest != 0; rest &= rest - 1)
+        votes |= (lanes[std::countr_zero(rest)].value & 1) << std::countr_zero(rest);
+    for (unsigned rest = mask; rest != 0; rest &= rest - 1) {
+        Thread& thread = lanes[std::countr_zero(rest)];
+        thread.result = operation == WarpOperation::Shuffle ? lanes[thread.source].value : votes;
+        thread.state = State::Ready;
     }
+    warp().ready |= mask;
     warp().waiting &= ~mask;
 }
 
