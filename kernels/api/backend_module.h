@@ -27,6 +27,7 @@ struct ModuleReport {
 struct ModuleRequest {
     int device = 0;
     std::int64_t memory_limit_bytes = 0;  // 0: what the device has
+    bool graphs = true;                   // false: every kernel is launched by itself, for comparison
 };
 
 struct BackendModule {

@@ -10,6 +10,7 @@ Result<std::unique_ptr<Backend>> create(const ModuleRequest& request) {
     CudaBackendOptions options;
     options.device = request.device;
     options.memory_limit_bytes = request.memory_limit_bytes;
+    options.graphs = request.graphs;
 #ifdef DECODESCOPE_CUDA_EMULATED
     options.id = "cuda-emulated";
     options.keep_freed = false;

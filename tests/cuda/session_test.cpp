@@ -5,15 +5,10 @@
 #include "tests/cuda/emulated_backend.h"
 #include "tests/engine/decode/batch_helpers.h"
 #include "tests/engine/decode/window_oracle.h"
+#include "tests/support/session_cases.h"
 
 namespace decodescope {
 namespace {
-
-// A cache that rounds turns a difference of one bit into one of its own steps.
-double tolerance_of(const std::string& kv) {
-    if (kv == "f32") return 2e-5;
-    return kv.find("int8") != std::string::npos || kv.find("bf16") != std::string::npos ? 2e-2 : 3e-3;
-}
 
 double worst_difference(const std::vector<std::vector<float>>& a, const std::vector<std::vector<float>>& b) {
     if (a.size() != b.size()) return HUGE_VAL;
@@ -23,39 +18,6 @@ double worst_difference(const std::vector<std::vector<float>>& a, const std::vec
         worst = std::max(worst, relative_error(a[row], wide));
     }
     return worst;
-}
-
-struct SessionCase {
-    std::string cache, kv = "f32";
-    std::int64_t chunk = 5;
-    bool llama = true;
-};
-void PrintTo(const SessionCase& c, std::ostream* out) { *out << c.cache << " " << c.kv << " chunk " << c.chunk; }
-
-// Every strategy with every format that it takes; chunks and families take turns.
-std::vector<SessionCase> session_cases() {
-    const std::vector<std::string> windows = {"ring:window=7", "sinks:sinks=2,window=5",
-                                              "sinks:sinks=2,window=5,positions=rebased", "h2o:budget=9,recent=3"};
-    const std::vector<std::string> whole = {"recompute", "growing", "preallocated:capacity=64",
-                                            "preallocated:capacity=64,slab=true", "paged:page=4"};
-    const std::vector<std::string> plain = {"f32", "f16", "bf16", "int8", "k=f16,v=int8"};
-    const std::int64_t chunks[] = {1, 3, 5, 16, 40};
-    std::vector<SessionCase> cases;
-    for (const auto& caches : {windows, whole})
-        for (const std::string& cache : caches)
-            for (const std::string& kv : plain) {
-                if (cache == "recompute" && kv != "f32") continue;
-                const std::size_t n = cases.size();
-                const bool rotary_only = cache.find("rebased") != std::string::npos;
-                cases.push_back({cache, kv, chunks[n % 5], rotary_only || n % 3 != 2});
-            }
-    for (const char* cache : {"growing", "preallocated:capacity=64", "paged:page=4"})
-        for (const char* kv : {"int8-kivi(group=4,residual=4)", "k=int8-kivi(group=4,residual=6),v=f16"})
-            cases.push_back({cache, kv, chunks[cases.size() % 5], cases.size() % 2 == 0});
-    for (const char* place : {"host", "file"})
-        for (const char* cache : {"growing:offload=", "ring:window=7,offload=", "h2o:budget=9,recent=3,offload="})
-            cases.push_back({cache + std::string(place), "f16", chunks[cases.size() % 5], true});
-    return cases;
 }
 
 class CudaSession : public EmulatedDevice, public testing::WithParamInterface<SessionCase> {};
@@ -73,7 +35,7 @@ TEST_P(CudaSession, EqualsTheCpu) {
     const auto expected = feed_all(*session_of(loaded(model), config), tokens, c.chunk);
     simt::settings().schedule = kSchedules[case_number(c) % 4];
     const auto got = feed_all(*session_of(loaded(model, make_emulated()), config), tokens, c.chunk);
-    EXPECT_LE(worst_difference(got.logits, expected.logits), tolerance_of(c.kv));
+    EXPECT_LE(worst_difference(got.logits, expected.logits), session_tolerance(c.kv));
 }
 
 INSTANTIATE_TEST_SUITE_P(Cuda, CudaSession, testing::ValuesIn(session_cases()), [](const auto& info) {
@@ -117,7 +79,7 @@ TEST_F(CudaGeneration, CC09_ABatchGivesWhatEachGivesAlone) {
         for (std::size_t i = 0; i < talks.size(); ++i) {
             const TalkResult expected = alone(model, config, talks[i]);
             EXPECT_LE(worst_difference(together.result(static_cast<SequenceId>(i)).logits, expected.logits),
-                      tolerance_of(kv))
+                      session_tolerance(kv))
                 << kv << " " << i;
         }
     }
@@ -135,11 +97,11 @@ TEST_F(CudaGeneration, CC07_ForksAndTruncation) {
         ASSERT_TRUE(session->truncate(11).ok());
         ASSERT_TRUE(other->truncate(11).ok());
         EXPECT_LE(worst_difference(feed_all(*session, text(30, 9), 4).logits, feed_all(*other, text(30, 9), 4).logits),
-                  tolerance_of("f16"));
+                  session_tolerance("f16"));
         const auto whole = session_of(cpu, config);
         const auto expected = feed_all(*whole, text(0, 29), 20).logits;
         EXPECT_LE(worst_difference(feed_all(**fork, text(20, 9), 3).logits, {expected.begin() + 20, expected.end()}),
-                  tolerance_of("f16"));
+                  session_tolerance("f16"));
     }
 }
 
@@ -177,7 +139,7 @@ TEST_F(CudaGeneration, ALongContext) {
     feed_all(*gpu, all.first(300), 150);
     feed_all(*cpu, all.first(300), 150);
     EXPECT_LE(worst_difference(feed_all(*gpu, all.subspan(300), 1).logits, feed_all(*cpu, all.subspan(300), 1).logits),
-              tolerance_of("f16"));
+              session_tolerance("f16"));
 }
 
 }  // namespace
