@@ -3,6 +3,7 @@
 
 #include <filesystem>
 
+#include "app/cli/backend_module.h"
 #include "app/cli/commands.h"
 #include "app/cli/output.h"
 #include "engine/support/file.h"
@@ -14,12 +15,11 @@
 namespace decodescope {
 namespace {
 
-BackendEntry missing_backend(std::string id, std::string title, std::string reason) {
-    BackendEntry entry;
-    entry.id = std::move(id);
-    entry.title = std::move(title);
-    entry.reason = std::move(reason);
-    return entry;
+// Why this build has no CUDA library; a build that has one may have been installed without it.
+std::string no_cuda_library() {
+    const std::string reason = DECODESCOPE_CUDA_REASON;
+    if (!reason.empty()) return fmt::format("This build has no CUDA backend: {}.", reason);
+    return "The library of the CUDA backend, libdecodescope_cuda.so, is not beside the program.";
 }
 
 // One line that is written over itself; silent when stderr is a file.
@@ -65,8 +65,9 @@ BackendRegistry make_backend_registry(const std::string& instruction_set) {
         return std::shared_ptr<Backend>(make_reference_backend());
     };
     registry.add(std::move(reference));
-    registry.add(missing_backend("cuda", "CUDA", "This build has no CUDA backend."));
-    registry.add(missing_backend("cuda-emulated", "CUDA, emulated on the CPU", "This build has no CUDA backend."));
+    registry.add(module_entry("cuda", "CUDA", "libdecodescope_cuda.so", no_cuda_library()));
+    registry.add(module_entry("cuda-emulated", "CUDA, emulated on the CPU", "libdecodescope_cuda_emulated.so",
+                              "The emulation is part of the builds with tests only."));
     return registry;
 }
 

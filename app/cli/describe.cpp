@@ -79,7 +79,8 @@ Status run_doctor(const Arguments& arguments, std::stop_token stop) {
         arguments.threads > 0 ? arguments.threads : usable_cores();
     const std::vector<std::string> sets = cpu_instruction_sets();
     const MachineRates rates = measure_machine_rates(threads, stop);
-    const BackendRegistry registry = make_backend_registry();
+    BackendRegistry registry = make_backend_registry();
+    registry.probe();
     if (arguments.json) {
         Json j;
         j["version"] = program_version();
@@ -149,10 +150,13 @@ std::vector<ListLine> lines_for(const std::string& what, const std::vector<Panel
             lines.push_back({model.spec, model.title, model.description, Json::object()});
     if (what == "panels")
         for (const PanelListing& panel : panels) lines.push_back({panel.id, panel.title, panel.help, Json::object()});
-    if (what == "backends")
-        for (const BackendRegistry registry = make_backend_registry(); const BackendEntry& entry : registry.entries())
+    if (what == "backends") {
+        BackendRegistry registry = make_backend_registry();
+        registry.probe();
+        for (const BackendEntry& entry : registry.entries())
             lines.push_back(
                 {entry.id, entry.title, entry.available ? "works" : entry.reason, {{"available", entry.available}}});
+    }
     return lines;
 }
 

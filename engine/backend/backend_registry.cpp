@@ -14,11 +14,23 @@ bool serves(const BackendEntry& entry, const std::string& id) {
 
 }  // namespace
 
+void BackendRegistry::probe() {
+    std::vector<BackendEntry> probed;
+    for (const BackendEntry& entry : entries_) {
+        if (!entry.probe) {
+            probed.push_back(entry);
+            continue;
+        }
+        for (BackendEntry& found : entry.probe(entry)) probed.push_back(std::move(found));
+    }
+    entries_ = std::move(probed);
+}
+
 Result<std::shared_ptr<Backend>> BackendRegistry::create(const BackendRequest& request) const {
     std::string known;
     for (const auto& entry : entries_) {
         if (serves(entry, request.id)) {
-            if (entry.available && entry.create) return entry.create(request);
+            if ((entry.available || entry.probe) && entry.create) return entry.create(request);
             return make_error(ErrorKind::Unsupported,
                               fmt::format("The backend \"{}\" does not work here: {}", request.id, entry.reason));
         }

@@ -23,12 +23,18 @@ struct BackendEntry {
     bool available = false;
     std::string reason;           // why not, one sentence
     std::function<Result<std::shared_ptr<Backend>>(const BackendRequest&)> create;
+    // Finds out whether it works, which may take seconds: what the entry turns out to be, and one more for each further
+    // device. Empty where that is known from the start.
+    std::function<std::vector<BackendEntry>(const BackendEntry&)> probe = {};
 };
 
 class BackendRegistry {
 public:
     void add(BackendEntry entry) { entries_.push_back(std::move(entry)); }
     const std::vector<BackendEntry>& entries() const { return entries_; }
+    // Asks those that have not been asked yet. Not for the thread of the window. Nothing else touches their drivers, but
+    // create() of one of them.
+    void probe();
     // Unknown id or not available: error that names what there is.
     Result<std::shared_ptr<Backend>> create(const BackendRequest& request) const;
 

@@ -150,6 +150,7 @@ struct StepOutputs {
     std::span<float> logits;              // host, [logits_rows, vocabulary]
     std::vector<double> stage_micros;     // [stages] when profiling, else empty
     double micros = 0;                    // the whole step, measured around the work itself
+    std::int64_t graph_captures = 0;      // graphs that the backend recorded for it; 0 where it knows none
 };
 
 struct BackendInfo {

@@ -14,7 +14,7 @@ if(CCACHE_PROGRAM)
     set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE_PROGRAM})
 endif()
 
-add_compile_options(-Wall -Wextra -Wno-unused-parameter)
+add_compile_options("$<$<COMPILE_LANGUAGE:C,CXX>:-Wall;-Wextra;-Wno-unused-parameter>")
 if(DECODESCOPE_SANITIZE)
     string(REPLACE "," ";" sanitizers "${DECODESCOPE_SANITIZE}")
     foreach(sanitizer IN LISTS sanitizers)

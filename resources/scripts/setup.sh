@@ -5,7 +5,7 @@ PACKAGES_BUILD="g++ cmake ninja-build pkg-config git libfmt-dev nlohmann-json3-d
  libhwy-dev libopenblas-dev"
 PACKAGES_WINDOW="qt6-base-dev qt6-svg-dev qt6-tools-dev qt6-tools-dev-tools qt6-l10n-tools libqcustomplot-dev libgl-dev
  fonts-dejavu-core fonts-noto-cjk"
-PACKAGES_TEST="libgtest-dev libgmock-dev libbenchmark-dev locales"
+PACKAGES_TEST="libgtest-dev libgmock-dev libbenchmark-dev libboost-context-dev locales"
 
 say() { printf '%s\n' "$*" >&2; }
 fail() { say "decodescope: error: $*"; exit 1; }

@@ -21,6 +21,7 @@ const std::map<std::string, std::set<std::string>>& allowed() {
         g["kernels/api"] = {};
         g["kernels/reference"] = {"kernels/api"};
         g["kernels/cpu"] = {"kernels/reference", "kernels/api"};
+        g["kernels/cuda"] = {"kernels/reference", "kernels/api"};
         g["engine"] = {"kernels/api"};
         g["ui/session"] = {"engine", "kernels/api"};
         g["ui/viewmodels"] = {"ui/session", "engine", "kernels/api"};

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <numeric>
 
+#include "kernels/reference/host_weights.h"
 #include "kernels/reference/reference_backend.h"
 
 namespace decodescope::conformance {
@@ -99,9 +100,22 @@ bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
     return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0);
 }
 
+double tolerance_of(const Scenario& scenario, const Allowance& allowance) {
+    double tolerance = scenario.tolerance;
+    if (static_cast<std::int64_t>(scenario.rows.tokens.size()) <= allowance.exact_product_rows) return tolerance;
+    for (const OpDesc& op : scenario.builder.program.ops) {
+        if (op.kind != OpKind::Linear) continue;
+        const ElementType type = kept_type(scenario.builder.table.tensors[static_cast<std::size_t>(op.weight)],
+                                           scenario.weight_type);
+        if (type == ElementType::F16) tolerance = std::max(tolerance, 1e-3);
+        if (type == ElementType::BF16) tolerance = std::max(tolerance, 8e-3);
+    }
+    return tolerance;
+}
+
 }  // namespace
 
-std::string check(Backend& backend, const Row& row) {
+std::string check(Backend& backend, const Row& row, const Allowance& allowance) {
     const auto reference = make_reference_backend();
     const Scenario scenario = row.make();
     const Outcome expected = run(*reference, scenario);
@@ -109,7 +123,8 @@ std::string check(Backend& backend, const Row& row) {
     const Outcome actual = run(backend, scenario);
     if (!actual.error.empty()) return actual.error;
     std::string text =
-        difference("output", actual.result.logits, expected.result.logits, scenario.tolerance, scenario.elementwise);
+        difference("output", actual.result.logits, expected.result.logits, tolerance_of(scenario, allowance),
+                   scenario.elementwise);
     if (!text.empty()) return text;
     if (!same_bits(actual.stored, expected.stored)) return "the cache holds other bits";
     for (std::size_t layer = 0; layer < expected.result.attention.size(); ++layer) {
@@ -119,10 +134,10 @@ std::string check(Backend& backend, const Row& row) {
     return {};
 }
 
-std::vector<std::string> run_group(Backend& backend, const Group& group) {
+std::vector<std::string> run_group(Backend& backend, const Group& group, const Allowance& allowance) {
     std::vector<std::string> failures;
     for (const Row& row : group.rows) {
-        const std::string text = check(backend, row);
+        const std::string text = check(backend, row, allowance);
         if (!text.empty()) failures.push_back(group.name + ": " + row.name + ": " + text);
     }
     return failures;

@@ -3,7 +3,9 @@
 // new backend is right when every row passes: run_group(backend, group) for every group.
 #pragma once
 
+#include <cstdint>
 #include <functional>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -44,10 +46,17 @@ struct Group {
 
 const std::vector<Group>& groups();
 
+// What a backend may do that the CPU does not.
+struct Allowance {
+    // Products with 16-bit weights of more rows than this round their inputs to the weights' type, as tensor cores take
+    // them: 2^-11 of an input in f16, 2^-8 in bf16.
+    std::int64_t exact_product_rows = std::numeric_limits<std::int64_t>::max();
+};
+
 // "" or what differs, for one row.
-std::string check(Backend& backend, const Row& row);
+std::string check(Backend& backend, const Row& row, const Allowance& allowance = {});
 
 // One line per row that fails.
-std::vector<std::string> run_group(Backend& backend, const Group& group);
+std::vector<std::string> run_group(Backend& backend, const Group& group, const Allowance& allowance = {});
 
 }  // namespace decodescope::conformance
