@@ -35,6 +35,9 @@ Status load_tensor(const WeightTensor& tensor, HostWeights& weights, std::size_t
 
 Result<WeightSetPtr> load_to_device(const WeightTable& table, WeightType type, DeviceMemory& memory, cudaStream_t stream,
                                     const ProgressFn& progress, std::stop_token stop) {
+    if (type == WeightType::Int8)
+        return make_error(ErrorKind::Unsupported, "int8 weights are computed by the CPU backends only.",
+                          "Choose f16 weights, or --backend cpu.");
     auto planned = HostWeights::plan(
         table, type, [&memory](std::size_t bytes) { return memory.allocate(bytes, MemoryPurpose::Weights); });
     if (!planned) return planned.error();

@@ -121,6 +121,8 @@ std::string check(Backend& backend, const Row& row, const Allowance& allowance) 
     const Outcome expected = run(*reference, scenario);
     if (!expected.error.empty()) return "reference: " + expected.error;
     const Outcome actual = run(backend, scenario);
+    if (scenario.weight_type == WeightType::Int8 && !allowance.int8_weights)
+        return actual.error.find("int8") != std::string::npos ? "" : "int8 weights are not refused: " + actual.error;
     if (!actual.error.empty()) return actual.error;
     std::string text =
         difference("output", actual.result.logits, expected.result.logits, tolerance_of(scenario, allowance),

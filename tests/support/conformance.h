@@ -51,6 +51,7 @@ struct Allowance {
     // Products with 16-bit weights of more rows than this round their inputs to the weights' type, as tensor cores take
     // them: 2^-11 of an input in f16, 2^-8 in bf16.
     std::int64_t exact_product_rows = std::numeric_limits<std::int64_t>::max();
+    bool int8_weights = true;  // false: rows with them must be refused
 };
 
 // "" or what differs, for one row.
