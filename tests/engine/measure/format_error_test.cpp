@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "engine/measure/logit_difference.h"
+#include "tests/engine/measure/large_keys.h"
 #include "tests/engine/decode/session_helpers.h"
 
 namespace decodescope {
@@ -60,15 +61,7 @@ TEST(FormatError, EveryFigureOfAModelThatTakesItWell) {
 // QT-01: two key channels are twenty times larger than the others. A scale for each row then has no steps left for the
 // rest of the row; scales for each channel do not mind.
 TEST(FormatError, QT01_LargeKeyChannelsAreReported) {
-    TinyOptions options;
-    options.edit = [](TinyTensors& tensors) {
-        for (const char* layer : {"0", "1", "2"}) {
-            auto& key = tensors.at(std::string(layer) + ".key");  // [2 heads of 8, 64]
-            for (const std::size_t channel : {2u, 13u})
-                for (std::size_t i = 0; i < 64; ++i) key[channel * 64 + i] *= 20.0f;
-        }
-    };
-    const auto model = loaded(make_tiny_llama(options));
+    const auto model = loaded(llama_with_large_key_channels());
     const FormatError rows = measured(model, "int8", 100, 0);
     const FormatError channels = measured(model, "k=int8-kivi(group=16,residual=0),v=int8", 100, 0);
     EXPECT_THAT(rows.warning, HasSubstr("int8"));
