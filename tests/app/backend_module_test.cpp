@@ -5,6 +5,8 @@
 
 #include <cstdio>
 
+#include <nlohmann/json.hpp>
+
 #include "app/cli/commands.h"
 #include "tests/support/fixtures.h"
 
@@ -78,10 +80,12 @@ TEST(BackendModule, EveryUnusableBackendHasOneSentence) {
 
 TEST(BackendModule, TheEmulatedDeviceGeneratesWhatTheCpuDoes) {
     if (find_module_file("libdecodescope_cuda_emulated.so").empty()) GTEST_SKIP() << "This build has no emulation.";
-    const std::string program = std::string("'") + DECODESCOPE_PROGRAM + "' generate --tokens 5,6,7 -n 5 --backend ";
-    const std::string cpu = output_of(program + "cpu");
-    EXPECT_FALSE(cpu.empty());
-    EXPECT_EQ(output_of(program + "cuda-emulated"), cpu);
+    const std::string program = std::string("'") + DECODESCOPE_PROGRAM + "' generate --tokens 5,6 -n 2 --json --backend ";
+    const auto cpu = nlohmann::json::parse(output_of(program + "cpu"), nullptr, false);
+    const auto emulated = nlohmann::json::parse(output_of(program + "cuda-emulated"), nullptr, false);
+    ASSERT_TRUE(cpu.is_object() && emulated.is_object());
+    EXPECT_EQ(emulated["tokens"], cpu["tokens"]);
+    EXPECT_EQ(emulated["backend"], "cuda-emulated");
 }
 
 }  // namespace

@@ -80,7 +80,7 @@ TEST_F(Program, CompareRefusesInOneSentence) {
         {"--tokens 5 --config a=1 --config b=1 --config c=1 --config d=1 --config e=1 -o .", 2, "5 configurations"},
         {"--config cache=growing -o .", 2, "prompt"},
         {"--tokens 5 --config cache=growing", 2, "output"},
-        {"--tokens 5 --config cache=growing --config backend=cuda -o .", 1, "configuration 2: "},
+        {"--tokens 5 --config cache=growing --config backend=cuda:99 -o .", 1, "configuration 2: "},
         {"--tokens 99999999 -o .", 1, "99999999"},
         {"--tokens 5 -o /proc/nowhere", 1, "/proc/nowhere"},
     };
@@ -96,7 +96,7 @@ TEST_F(Program, CompareRefusesInOneSentence) {
 // Results that were there stay until there are new ones.
 TEST_F(Program, CompareKeepsOlderResults) {
     std::ofstream(folder_ / "compare.csv") << "older";
-    EXPECT_EQ(run("compare --tokens 5 --config backend=cuda -o .").code, 1);
+    EXPECT_EQ(run("compare --tokens 5 --config backend=cuda:99 -o .").code, 1);
     EXPECT_EQ(run("compare --tokens 99999999 -o .").code, 1);
     EXPECT_EQ(read_whole(folder_ / "compare.csv"), "older");
 }

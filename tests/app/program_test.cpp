@@ -267,7 +267,7 @@ TEST_F(Program, ExitCodesAndTheLastLine) {
         {"generate -p ''", 1, "no tokens"},
         {"generate -p x --trace /nowhere/t.jsonl", 1, "/nowhere/t.jsonl"},
         {"generate -p x --backend abacus", 2, "abacus"},
-        {"generate -p x --backend cuda", 1, "CUDA"},
+        {"generate -p x --backend cuda:99", 1, "\"cuda\""},
         {"generate --prompt-file /nowhere/p.txt", 1, "/nowhere/p.txt"},
         {"bench --lengths 64 -o /proc/nowhere", 1, "/proc/nowhere"},
         {"bench --lengths 99999 -o out-of-range", 1, "99999"},
