@@ -56,6 +56,10 @@ std::int64_t KvShape::part_rows(KvPart part, std::int64_t capacity, bool paged) 
 }
 
 Result<std::int64_t> KvShape::total_bytes(std::int64_t capacity, bool paged) const {
+    for (const KvPart part : {KvPart::K, KvPart::V})  // of a recording, say: a storage has whole groups
+        if (shares_scales(part) && part_rows(part, capacity, paged) % format.group != 0)
+            return make_error(ErrorKind::Argument,
+                              fmt::format("{} rows are no whole number of groups of {}.", capacity, format.group));
     // An upper bound first: rows are never wider than f32 and two f32 more per element.
     std::int64_t bound = 0;
     const std::int64_t element = std::int64_t{2} * 12 * kv_heads * (head_dim + 4);

@@ -14,7 +14,8 @@ namespace {
 
 class SessionLane final : public RecomputeLane {
 public:
-    explicit SessionLane(std::unique_ptr<DecodeSession> session) : session_(std::move(session)) {}
+    SessionLane(std::unique_ptr<DecodeSession> session, std::int64_t sampled)
+        : session_(std::move(session)), sampled_(static_cast<std::size_t>(sampled)) {}
 
     Result<RacePoint> compare(std::span<const std::int32_t> tokens, std::span<const float> cached_logits,
                               double cached_micros, std::stop_token stop) override {
@@ -31,8 +32,7 @@ public:
         point.cached_micros = cached_micros;
         point.recompute_micros = *micros;
         // Rows that only pad the embedding are never sampled: they decide nothing here either.
-        const auto sampled = static_cast<std::size_t>(session_->model().model->sampled_vocabulary);
-        const auto own = logits_.first(std::min(sampled, logits_.size()));
+        const auto own = logits_.first(sampled_ > 0 ? std::min(sampled_, logits_.size()) : logits_.size());
         const auto cached = cached_logits.first(own.size());
         point.max_abs_logit_diff = max_abs_difference(own, cached);
         point.same_token = greedy_token(own) == greedy_token(cached);
@@ -51,6 +51,7 @@ private:
     }
 
     std::unique_ptr<DecodeSession> session_;
+    std::size_t sampled_;  // ids that may be sampled, the first ones; 0: all
     std::span<const float> logits_;  // the session's, valid until its next call
     bool warm_up_ = false;
 };
@@ -80,13 +81,15 @@ Result<std::unique_ptr<RecomputeLane>> RecomputeLane::create(LoadedModelPtr mode
     SessionConfig config;
     config.cache.id = "recompute";
     config.cache.parameters.clear();
+    const std::int64_t sampled = model->model->sampled_vocabulary;
     auto session = DecodeSession::create(std::move(model), config);
     if (!session.ok()) return session.error();
-    return make_recompute_lane(std::move(session).value());
+    return make_recompute_lane(std::move(session).value(), sampled);
 }
 
-std::unique_ptr<RecomputeLane> make_recompute_lane(std::unique_ptr<DecodeSession> session) {
-    return std::make_unique<SessionLane>(std::move(session));
+std::unique_ptr<RecomputeLane> make_recompute_lane(std::unique_ptr<DecodeSession> session,
+                                                   std::int64_t sampled_vocabulary) {
+    return std::make_unique<SessionLane>(std::move(session), sampled_vocabulary);
 }
 
 bool RaceSchedule::due(std::int64_t length, double spent_micros, double expected_micros) const {

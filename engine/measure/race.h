@@ -26,7 +26,8 @@ public:
 inline bool can_recompute(std::int64_t length, const ModelConfig& config) { return length <= config.context; }
 
 // A lane over a session of the recompute strategy; what create() makes.
-std::unique_ptr<RecomputeLane> make_recompute_lane(std::unique_ptr<DecodeSession> session);
+std::unique_ptr<RecomputeLane> make_recompute_lane(std::unique_ptr<DecodeSession> session,
+                                                   std::int64_t sampled_vocabulary = 0);
 
 // `--recompute every|at=256,512|budget=30s`: at which lengths the recompute lane runs.
 struct RaceSchedule {

@@ -356,8 +356,8 @@
     </message>
     <message>
         <location filename="../../ui/viewmodels/cache_story.cpp" line="98"/>
-        <source>each layer keeps %1 of %2 tokens, its own choice; the others have left it</source>
-        <translation>每层各自保留 %2 个词元中的 %1 个；其余已离开该层</translation>
+        <source>%1 of %2 tokens are kept in each layer; the others have left it</source>
+        <translation>每层保留 %2 个词元中的 %1 个；其余已离开该层</translation>
     </message>
     <message>
         <location filename="../../ui/viewmodels/cache_story.cpp" line="101"/>

@@ -95,7 +95,7 @@ QString CacheStory::sentence(const ViewedStep& view) const {
         }
         case CacheKind::Other:
             if (kv.tokens_stored < kv.tokens_seen && layers_ > 0)
-                return Words::tr("each layer keeps %1 of %2 tokens, its own choice; the others have left it")
+                return Words::tr("%1 of %2 tokens are kept in each layer; the others have left it")
                     .arg(format_count(kv.tokens_stored), format_count(kv.tokens_seen));
             if (kv.tokens_stored < kv.tokens_seen)
                 return Words::tr("%1 of %2 tokens are kept; the others have left the cache")
