@@ -13,6 +13,36 @@ class TransportTest : public QObject {
 private Q_SLOTS:
     void init() { fail_on_warnings(); }
 
+    // Drivers are asked when the list of devices is opened for the first time, and only then; the choice stays.
+    void devices_are_looked_for_when_the_list_opens() {
+        int asked = 0;
+        BackendEntry late{"late", "Late device", false, "It has not been looked for yet.", {}};
+        late.probe = [&asked](const BackendEntry& entry) {
+            ++asked;
+            BackendEntry found = entry;
+            found.available = true;
+            found.reason.clear();
+            return std::vector<BackendEntry>{found};
+        };
+        WindowFixture f(QStringLiteral("en"), {}, {late});
+        QVERIFY(f.start());
+        auto* device = f.window()->transport()->findChildren<QComboBox*>().at(1);
+        const QString chosen = device->currentText();
+        const auto enabled = [&] {
+            const int at = device->findData(QStringLiteral("late"));
+            return at >= 0 && (device->model()->flags(device->model()->index(at, 0)) & Qt::ItemIsEnabled) != 0;
+        };
+        QVERIFY(device->findData(QStringLiteral("late")) >= 0 && !enabled());
+        QCOMPARE(asked, 0);
+        for (int i = 0; i < 2; ++i) {
+            device->showPopup();
+            QVERIFY(f.wait(enabled));
+            device->hidePopup();
+        }
+        QCOMPARE(asked, 1);
+        QCOMPARE(device->currentText(), chosen);
+    }
+
     // SW-11: judged by the parameters that were last asked for; a strategy that fits with another one is offered so.
     void SW11_caches_are_judged_by_their_parameters() {
         WindowFixture f;

@@ -22,12 +22,14 @@ inline void fail_on_warnings() {
 }
 
 struct WindowFixture {
-    explicit WindowFixture(const QString& language = QStringLiteral("en"), const QString& settings_file = QString()) {
+    explicit WindowFixture(const QString& language = QStringLiteral("en"), const QString& settings_file = QString(),
+                           const std::vector<BackendEntry>& backends = {}) {
         ShellOptions options;
         options.preferences.language = language;
         options.preferences.theme = ThemeChoice::Light;
         options.stored_preferences = false;
         options.settings_file = settings_file;
+        for (const BackendEntry& entry : backends) options.registry.add(entry);
         options.driver = std::make_unique<FakeDriver>(controls);
         shell = std::make_unique<Shell>(std::move(options));
         shell->window()->resize(1280, 800);

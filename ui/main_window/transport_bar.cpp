@@ -75,6 +75,11 @@ TransportBar::TransportBar(SessionController* session, SettingsDesk* desk, QWidg
                     });
         show_state();
     });
+    connect(device_, &QuietBox::opening, session_, &SessionController::probe_backends);
+    connect(session_, &SessionController::backends_probed, this, [this] {
+        fill_devices();
+        show_state();
+    });
     connect(session_, &SessionController::state_changed, this, &TransportBar::show_state);
     connect(session_, &SessionController::view_changed, this, &TransportBar::show_moves);
     connect(session_, &SessionController::steps_arrived, this, &TransportBar::show_moves);
@@ -93,7 +98,7 @@ TransportBar::TransportBar(SessionController* session, SettingsDesk* desk, QWidg
 
 QWidget* TransportBar::prompt_anchor() const { return prompt_; }
 
-QComboBox* TransportBar::add_choice(QHBoxLayout& row, const QString& title, const QString& help, int units) {
+QuietBox* TransportBar::add_choice(QHBoxLayout& row, const QString& title, const QString& help, int units) {
     auto* column = new QVBoxLayout;
     column->setSpacing(1);
     auto* note = new QLabel(title, this);
@@ -225,6 +230,8 @@ void TransportBar::fill_models() {
 }
 
 void TransportBar::fill_devices() {
+    const QSignalBlocker quiet(device_);
+    device_->clear();
     for (const BackendEntry& entry : session_->registry().entries()) {
         device_->addItem(QString::fromStdString(entry.title), QString::fromStdString(entry.id));
         const int index = device_->count() - 1;

@@ -13,6 +13,8 @@ class QToolButton;
 
 namespace decodescope {
 
+class QuietBox;
+
 struct RunChoice;
 class SettingsDesk;
 class SpeedSlider;
@@ -41,7 +43,7 @@ private:
     void fit_labels();
     void show_labels(bool short_ones);
     void show_play();
-    QComboBox* add_choice(QHBoxLayout& row, const QString& title, const QString& help, int units);
+    QuietBox* add_choice(QHBoxLayout& row, const QString& title, const QString& help, int units);
     QPushButton* add_button(QHBoxLayout& row, const QString& text, const QString& name, const QString& help,
                             void (SessionController::*slot)());
     void build_transport(QHBoxLayout& row);
@@ -57,7 +59,8 @@ private:
 
     SessionController* session_;
     SettingsDesk* desk_;
-    QComboBox *model_ = nullptr, *device_ = nullptr, *cache_ = nullptr, *prompt_ = nullptr;
+    QComboBox *model_ = nullptr, *cache_ = nullptr, *prompt_ = nullptr;
+    QuietBox* device_ = nullptr;
     QPushButton *start_ = nullptr, *back_ = nullptr, *play_ = nullptr, *step_ = nullptr, *end_ = nullptr,
                 *present_ = nullptr;
     SpeedSlider* speed_ = nullptr;

@@ -1,6 +1,10 @@
 #include "ui/session/session_controller.h"
 
+#include <QCoreApplication>
+#include <QPointer>
+#include <QThreadPool>
 #include <cmath>
+#include <utility>
 
 #include "ui/session/session_controller_private.h"
 
@@ -31,6 +35,22 @@ bool SessionController::can(SessionAction action) const {
 const SessionSettings& SessionController::settings() const { return d_->settings; }
 ModelPtr SessionController::model() const { return d_->model; }
 const BackendRegistry& SessionController::registry() const { return d_->registry; }
+
+void SessionController::probe_backends() {
+    if (std::exchange(d_->probed, true)) return;
+    QThreadPool::globalInstance()->start([registry = d_->registry, self = QPointer<SessionController>(this)]() mutable {
+        registry.probe();
+        QMetaObject::invokeMethod(
+            qApp,
+            [self, registry = std::move(registry)] {
+                if (!self) return;
+                self->d_->registry = registry;
+                Q_EMIT self->backends_probed();
+            },
+            Qt::QueuedConnection);
+    });
+}
+
 RecordingPtr SessionController::recording() const { return d_->recording; }
 int SessionController::step_count() const { return d_->known_steps; }
 int SessionController::viewed_step() const { return d_->viewed; }

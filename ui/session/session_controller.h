@@ -112,6 +112,8 @@ public Q_SLOTS:
     void fork_here();
     void switch_branch(int number);  // the branch that is shown stays beside it, as it is
     void cancel();                   // whatever runs: stops within one token, keeps what is there
+    // Asks the backends that were not asked yet, beside everything else; backends_probed() follows, once.
+    void probe_backends();
     void start_sweep(const SweepRequest& request);
     void start_compare(const CompareRequest& request);  // on the prompt of the run, whatever the request holds
     void save_recording(const QString& path);
@@ -124,6 +126,7 @@ Q_SIGNALS:
     void steps_arrived();  // rows, steps or race points were appended; coalesced to at most 30 a second
     void view_changed();
     void settings_changed();
+    void backends_probed();                      // registry() now says of each whether it works
     void progress(const QString& what, qint64 done, qint64 total);  // total 0: unknown; done == total: finished
     void message(const SessionMessage& message);
     void cell_inspected(const InspectedCell& cell);

@@ -59,6 +59,7 @@ struct SessionController::Private {
 
     SessionController* q;
     BackendRegistry registry;
+    bool probed = false;             // or being probed
     std::shared_ptr<WorkerLink> link = std::make_shared<WorkerLink>();
     QThread thread;
     EngineWorker* worker = nullptr;  // lives on `thread`, destroyed when it ends

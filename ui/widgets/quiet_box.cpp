@@ -7,6 +7,11 @@ namespace decodescope {
 
 QuietBox::QuietBox(QWidget* parent) : QComboBox(parent) { setFocusPolicy(Qt::TabFocus); }
 
+void QuietBox::showPopup() {
+    Q_EMIT opening();
+    QComboBox::showPopup();
+}
+
 void QuietBox::wheelEvent(QWheelEvent* event) { event->ignore(); }
 
 void QuietBox::paintEvent(QPaintEvent*) {

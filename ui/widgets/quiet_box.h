@@ -7,8 +7,13 @@
 namespace decodescope {
 
 class QuietBox : public QComboBox {
+    Q_OBJECT
 public:
     explicit QuietBox(QWidget* parent);
+    void showPopup() override;
+
+Q_SIGNALS:
+    void opening();  // the list is about to be shown
 
 protected:
     void wheelEvent(QWheelEvent* event) override;
