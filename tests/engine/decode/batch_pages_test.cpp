@@ -282,7 +282,9 @@ TEST(Batch, EndedWithinThePromptKeepsThePrompt) {
             EXPECT_FALSE(ended.error);
             ASSERT_NE(ended.recording, nullptr);
             ASSERT_EQ(ended.recording->step_count(), fed_passes);
-            if (fed_passes > 0) EXPECT_EQ(ended.recording->step(0)->row_count, 8);
+            if (fed_passes > 0) {
+                EXPECT_EQ(ended.recording->step(0)->row_count, 8);
+            }
         }
     }
 }
