@@ -83,33 +83,33 @@ Status show_window(const Arguments& arguments, int argc, char** argv) {
     return run_window(argc, argv, window);
 }
 
-Status take_shot(const Arguments& arguments) {
+Status take_shot(const Arguments& arguments, std::stop_token stop) {
     qInstallMessageHandler(say_what_matters);
-    return shot(shot_request(arguments));
+    ShotRequest request = shot_request(arguments);
+    request.stop = std::move(stop);
+    return shot(request);
 }
 
-Status draw_bench(const SweepResult& result, const std::string& folder) {
+Status draw_bench(const SweepResult& result, const Arguments& arguments, OutputSet& files) {
     qInstallMessageHandler(say_what_matters);
-    return write_sweep_charts(result, folder, "timing");
+    return write_sweep_charts(result, arguments.output, "timing", files);
 }
 
-Status draw_compare(const CompareResult& result, const std::string& folder) {
+Status draw_compare(const CompareResult& result, const Arguments& arguments, OutputSet& files) {
     qInstallMessageHandler(say_what_matters);
-    return write_compare_figure(result, folder, "compare");
+    return write_compare_figure(result, arguments.output, "compare", files);
 }
 
-Status draw_demo(const DemoResult& result, const Arguments& arguments) {
+Status draw_demo(const DemoResult& result, const Arguments& arguments, OutputSet& files) {
     qInstallMessageHandler(say_what_matters);
-    DS_RETURN_IF_ERROR(write_sweep_charts(result.sweep, arguments.output, "timing"));
+    if (!result.sweep.rows.empty())
+        DS_RETURN_IF_ERROR(write_sweep_charts(result.sweep, arguments.output, "timing", files));
     ShotRequest request = shot_request(arguments);
     request.output = arguments.output + "/window.png";
     request.width = 1440;
     request.height = 900;
     request.steps = result.recording->step_count() - 1;  // the end of the run
-    DS_RETURN_IF_ERROR(write_window_picture(result.recording, request));
-    print("Written to {}: timing.csv, .json, .png, .svg, .pdf, run.json, run.dscope, window.png\n",
-               arguments.output);
-    return {};
+    return write_window_picture(result.recording, request, files);
 }
 
 }  // namespace decodescope

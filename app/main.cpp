@@ -73,6 +73,27 @@ std::vector<PanelListing> panels() {
 #endif
 }
 
+#ifndef DECODESCOPE_UI
+// A build without Qt leaves the data files alone.
+Status draw_bench(const SweepResult&, const Arguments&, OutputSet&) { return {}; }
+Status draw_compare(const CompareResult&, const Arguments&, OutputSet&) { return {}; }
+Status draw_demo(const DemoResult&, const Arguments&, OutputSet&) { return {}; }
+#endif
+
+// A set of files that is written whole or not at all.
+template <class Measure, class Draw>
+Status measure_and_draw(const Arguments& arguments, std::stop_token stop, Measure measure, Draw draw) {
+    OutputSet files;
+    auto result = measure(arguments, stop, files);
+    if (!result) return result.error();
+    DS_RETURN_IF_ERROR(draw(*result, arguments, files));
+    const std::string names = files.names();
+    DS_RETURN_IF_ERROR(files.commit());
+    if (arguments.command == Command::Demo) print("Written to {}: {}\n", arguments.output, names);
+    if (result->cancelled) print_message("decodescope: stopped; the files hold what was measured until then.\n");
+    return {};
+}
+
 Status run_without_window(const Arguments& arguments, std::stop_token stop) {
     switch (arguments.command) {
         case Command::Generate: return run_generate(arguments, stop);
@@ -82,33 +103,12 @@ Status run_without_window(const Arguments& arguments, std::stop_token stop) {
         case Command::List: return run_list(arguments, panels());
         case Command::Pool: return run_pool(arguments);
         case Command::Batch: return run_batch(arguments, stop);
-        case Command::Bench: {
-            auto result = run_bench(arguments, stop);
-            if (!result) return result.error();
 #ifdef DECODESCOPE_UI
-            return draw_bench(*result, arguments.output);
-#else
-            return {};
+        case Command::Shot: return take_shot(arguments, stop);
 #endif
-        }
-        case Command::Compare: {
-            auto result = run_compare_command(arguments, stop);
-            if (!result) return result.error();
-#ifdef DECODESCOPE_UI
-            return draw_compare(*result, arguments.output);
-#else
-            return {};
-#endif
-        }
-        case Command::Demo: {
-            auto result = run_demo(arguments, stop);
-            if (!result) return result.error();
-#ifdef DECODESCOPE_UI
-            return draw_demo(*result, arguments);
-#else
-            return {};
-#endif
-        }
+        case Command::Bench: return measure_and_draw(arguments, stop, run_bench, draw_bench);
+        case Command::Compare: return measure_and_draw(arguments, stop, run_compare_command, draw_compare);
+        case Command::Demo: return measure_and_draw(arguments, stop, run_demo, draw_demo);
         default: break;
     }
     return make_error(ErrorKind::Unsupported, "this build has no window.", "Build with DECODESCOPE_UI=ON.");
@@ -122,6 +122,8 @@ int run(int argc, char** argv) {
         return end_of(Status());
     }
     const Arguments& arguments = outcome->arguments;
+    if (const std::string sentence = ignored_options(arguments); !sentence.empty())
+        print_message("decodescope: {}\n", sentence);
 #ifdef DECODESCOPE_UI
     if (const Status panel = check_panel(arguments.panel); !panel) return fail(panel.error(), 2);
     switch (arguments.command) {
@@ -129,10 +131,6 @@ int run(int argc, char** argv) {
         case Command::Window:
         case Command::Replay: {
             const Status status = show_window(arguments, argc, argv);
-            return end_of(status);
-        }
-        case Command::Shot: {
-            const Status status = take_shot(arguments);
             return end_of(status);
         }
         default: break;
@@ -153,6 +151,7 @@ int main(int argc, char** argv) {
     // One of the two places that catch: nothing that the libraries raise may end in an abort.
     try {
         decodescope::occupy_standard_streams();
+        decodescope::keep_running_at_limits();
         return decodescope::run(argc, argv);
     } catch (const std::exception& exception) {
         std::fprintf(stderr, "decodescope: error: %s\n", exception.what());

@@ -1,6 +1,9 @@
 // What can be decided about a command line from its words alone.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <filesystem>
+
 #include "app/cli/raw_arguments.h"
 #include "engine/backend/backend_registry.h"
 #include "engine/cache/supported_pairs.h"
@@ -28,14 +31,28 @@ Result<std::vector<T>> parse_list(std::string_view text, std::string_view option
 
 // What no model can make possible; what depends on the model is refused when it is known.
 Status check_pairs(const Arguments& a) {
+    const bool batched = a.command == Command::Batch;
+    std::vector<KvFormat> formats = a.kv_types;
+    if (formats.empty()) formats.emplace_back();
     for (const CacheSpec& cache : a.caches) {
-        for (const KvFormat& kv : a.kv_types) {
-            const UnsupportedPair* pair = find_unsupported({{}, cache, kv, a.backend, false});
+        for (const KvFormat& kv : formats) {
+            const bool shares = batched && cache.id == "paged";
+            const UnsupportedPair* pair = find_unsupported({{}, cache, kv, a.backend, shares, batched});
             if (pair == nullptr) continue;
-            return refuse(
-                fmt::format("--cache {} with --kv-type {}: {}", to_string(cache), to_string(kv), pair->reason),
-                std::string(pair->hint));
+            const std::string with = a.kv_types.empty() ? "" : " with --kv-type " + to_string(kv);
+            return refuse(fmt::format("--cache {}{}: {}", to_string(cache), with, pair->reason),
+                          std::string(pair->hint));
         }
+    }
+    return {};
+}
+
+Status check_config_pairs(const std::vector<CompareConfig>& configs) {
+    for (std::size_t i = 0; i < configs.size(); ++i) {
+        const CompareConfig& config = configs[i];
+        const UnsupportedPair* pair = find_unsupported({{}, config.cache, config.kv, config.backend, false, false});
+        if (pair != nullptr)
+            return named_config_error(i + 1, refuse(std::string(pair->reason), std::string(pair->hint)));
     }
     return {};
 }
@@ -103,7 +120,7 @@ Status finish_configs(Arguments& a, const RawArguments& raw) {
     auto configs = parse_compare_configs(raw.configs, defaults);
     if (!configs) return configs.error();
     a.configs = std::move(*configs);
-    return {};
+    return check_config_pairs(a.configs);
 }
 
 Status check_prompt(Arguments& a, const RawArguments& raw) {
@@ -116,6 +133,16 @@ Status check_prompt(Arguments& a, const RawArguments& raw) {
     if (needy != nullptr && !a.has_prompt && !a.has_tokens)
         return refuse(fmt::format("{} needs a prompt.", needy), "Use -p TEXT, --prompt-file FILE or --tokens 1,2,3.");
     return {};
+}
+
+// A picture is a PNG, whatever its name says; a name without an ending may be a pipe or a device.
+Status check_picture_name(const Arguments& a) {
+    if (a.command != Command::Shot) return {};
+    std::string ending = std::filesystem::path(a.output).extension().string();
+    for (char& c : ending) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    if (ending.empty() || ending == ".png") return {};
+    return refuse(fmt::format("-o: '{}' ends in {}, and the picture is a PNG.", a.output, ending),
+                  "Give a name that ends in .png.");
 }
 
 // A picture is painted in memory, four bytes per pixel, more than once.
@@ -150,6 +177,7 @@ Status finish_arguments(Arguments& a, const RawArguments& raw) {
     DS_RETURN_IF_ERROR(finish_configs(a, raw));
     DS_RETURN_IF_ERROR(check_prompt(a, raw));
     DS_RETURN_IF_ERROR(check_shot(a, raw));
+    DS_RETURN_IF_ERROR(check_picture_name(a));
     DS_RETURN_IF_ERROR(validate(a.sampler));
     const bool several = a.command == Command::Bench;
     if (!several && a.caches.size() > 1)
@@ -157,6 +185,19 @@ Status finish_arguments(Arguments& a, const RawArguments& raw) {
     if (!several && a.kv_types.size() > 1)
         return refuse("--kv-type is given more than once.", "Several formats can be compared by bench.");
     return {};
+}
+
+std::string ignored_options(const Arguments& a) {
+    const auto plain = [](const std::string& backend) { return backend == "reference"; };
+    const bool all = a.command == Command::Compare
+                         ? std::all_of(a.configs.begin(), a.configs.end(),
+                                       [&](const CompareConfig& config) { return plain(config.backend); })
+                         : plain(a.backend);
+    if (!all || (a.threads == 0 && a.instruction_set.empty())) return {};
+    const char* what = a.instruction_set.empty() ? "--threads is"
+                       : a.threads == 0          ? "--isa is"
+                                                 : "--threads and --isa are";
+    return fmt::format("{} ignored: the reference backend runs plain loops in one thread.", what);
 }
 
 }  // namespace decodescope

@@ -43,16 +43,20 @@ CLI::Option* add_text(CLI::App& app, const std::string& names, std::optional<std
         ->type_name("TEXT");
 }
 
-CLI::Validator file_name() {
+CLI::Validator not_empty() {
     return CLI::Validator([](const std::string& text) { return std::string(text.empty() ? "'' is no name" : ""); },
                           std::string());
 }
 
 void add_machine_options(CLI::App& app, Arguments& a, RawArguments& raw) {
     app.add_option("-m,--model", a.model, "bundled, synthetic:NAME[,context=N], or a folder")->capture_default_str();
-    app.add_option("--backend", a.backend, "cpu or reference (plain loops in double precision)")->capture_default_str();
+    app.add_option("--backend", a.backend,
+                   "cpu, reference (plain loops in double precision), cuda[:N] or cuda-emulated; list backends "
+                   "says which work here")
+        ->capture_default_str();
     add_number(app, "--threads", a.threads, 0, kMostThreads, "threads of the cpu backend; 0 = all");
-    app.add_option("--isa", a.instruction_set, "instruction set of the cpu backend, as doctor lists them");
+    app.add_option("--isa", a.instruction_set, "instruction set of the cpu backend, as doctor lists them")
+        ->check(not_empty());
     add_text(app, "--weights", raw.weights, "f32, f16, bf16 or int8; default: as in the file");
 }
 
@@ -89,8 +93,8 @@ void add_cache_options(CLI::App& app, RawArguments& raw) {
     app.add_option("--kv-type", raw.kv_types, kv_forms())->expected(1)->take_all();
 }
 
-void add_prompt_options(CLI::App& app, Arguments& a, RawArguments& raw) {
-    app.add_option("-p,--prompt", a.prompt, "the prompt");
+void add_prompt_options(CLI::App& app, Arguments& a, RawArguments& raw, const char* without) {
+    app.add_option("-p,--prompt", a.prompt, without);
     app.add_option("--prompt-file", a.prompt_file, "file that holds the prompt, read as it is");
     add_text(app, "--tokens", raw.tokens, "the prompt as token ids: 1,2,3");
 }
@@ -137,8 +141,8 @@ void describe_window(Commands& commands, Arguments& a) {
     commands.app.set_version_flag("--version", version_line());
     commands.app.footer(examples(Command::Window));
     commands.app.require_subcommand(0, 1);
-    commands.app.add_option("--lang", a.language, "language of the window: en or zh_CN");
-    commands.app.add_option("--theme", a.theme, "light or dark");
+    commands.app.add_option("--lang", a.language, "language of the window: en or zh_CN")->check(not_empty());
+    commands.app.add_option("--theme", a.theme, "light or dark")->check(not_empty());
 }
 
 // Commands that write text.
@@ -149,7 +153,7 @@ void describe_runs(Commands& commands, Arguments& a, RawArguments& raw) {
     generate->add_flag("--json", a.json, "one JSON object on stdout");
     generate->add_option("--trace", a.trace_file,
                          "file for logits and attention of every position, one JSON line each")
-        ->check(file_name());
+        ->check(not_empty());
     CLI::App* race = commands.add("race", "The same tokens with and without a cache, step by step.", Command::Race);
     add_machine_options(*race, a, raw);
     add_cache_options(*race, raw);
@@ -168,14 +172,15 @@ void describe_runs(Commands& commands, Arguments& a, RawArguments& raw) {
     compare->add_flag("--json", a.json, "what compare.json holds, on stdout");
     compare->add_option("-o,--output", a.output, "folder for compare.csv, .json, .png, .svg, .pdf")
         ->required()
-        ->check(file_name());
-    for (CLI::App* sub : {generate, race, compare}) add_prompt_options(*sub, a, raw);
+        ->check(not_empty());
+    for (CLI::App* sub : {generate, compare}) add_prompt_options(*sub, a, raw, "the prompt");
+    add_prompt_options(*race, a, raw, "the prompt; without one, that of the opening demonstration of the model");
 
     CLI::App* batch = commands.add("batch", "Several prompts at once: each step reads the weights once for all.",
                                    Command::Batch);
     batch->add_option("--prompts", a.prompts_file,
                       "one JSON object a line: {\"tokens\": [1,2] or \"prompt\": \"text\", \"n\": N, \"seed\": S}")
-        ->required()->check(file_name());
+        ->required()->check(not_empty());
     add_machine_options(*batch, a, raw);
     add_cache_options(*batch, raw);
     batch->add_flag("--json", a.json, "an array on stdout, one object for each line");
@@ -197,28 +202,28 @@ void describe_pictures(Commands& commands, Arguments& a, RawArguments& raw) {
     add_seed(*bench, a, "of the token sequence");
     bench->add_option("-o,--output", a.output, "folder for timing.csv, .json, .png, .svg, .pdf")
         ->required()
-        ->check(file_name());
+        ->check(not_empty());
 
     CLI::App* demo =
         commands.add("demo", "The opening demonstration without a window: charts, data, a picture.", Command::Demo);
     add_machine_options(*demo, a, raw);
-    demo->add_option("-o,--output", a.output, "folder for the results")->required()->check(file_name());
-    demo->add_option("--lang", a.language, "en or zh_CN");
+    demo->add_option("-o,--output", a.output, "folder for the results")->required()->check(not_empty());
+    demo->add_option("--lang", a.language, "en or zh_CN")->check(not_empty());
 
     CLI::App* shot = commands.add("shot", "A picture of the real window.", Command::Shot);
     add_machine_options(*shot, a, raw);
     add_cache_options(*shot, raw);
-    shot->add_option("-o,--output", a.output, "PNG file")->required()->check(file_name());
+    shot->add_option("-o,--output", a.output, "the picture: NAME.png")->required()->check(not_empty());
     add_text(*shot, "--size", raw.size, "WxH in window pixels; default 1280x800");
     add_number(*shot, "--scale", a.scale, 0.5, 4.0, "pixels per window pixel");
-    shot->add_option("--theme", a.theme, "light or dark");
-    shot->add_option("--lang", a.language, "en or zh_CN");
+    shot->add_option("--theme", a.theme, "light or dark")->check(not_empty());
+    shot->add_option("--lang", a.language, "en or zh_CN")->check(not_empty());
     add_number(*shot, "--steps", a.steps, 0, 1 << 20, "decode steps before the picture");
-    shot->add_option("--panel", a.panel, "one panel alone, by its id (list panels)");
+    shot->add_option("--panel", a.panel, "one panel alone, by its id (list panels)")->check(not_empty());
 
     CLI::App* replay = commands.add("replay", "Open a recorded run; needs neither model nor GPU.", Command::Replay);
-    replay->add_option("file", a.recording, "a .dscope file")->required()->check(file_name());
-    replay->add_option("--lang", a.language, "en or zh_CN");
+    replay->add_option("file", a.recording, "a .dscope file")->required()->check(not_empty());
+    replay->add_option("--lang", a.language, "en or zh_CN")->check(not_empty());
 }
 
 // Commands that tell facts.
@@ -234,9 +239,12 @@ void describe_facts(Commands& commands, Arguments& a) {
     list->add_option("what", a.list_what, "caches, formats, panels, models or backends")
         ->required()->check(CLI::IsMember({"caches", "formats", "panels", "models", "backends"}));
     list->add_flag("--json", a.json, "JSON on stdout");
-    CLI::App* pool = commands.add("pool", "Pages of a cache, line by line, without a model.", Command::Pool);
+    CLI::App* pool = commands.add("pool",
+                                  "Pages of a cache, line by line, without a model. A line that is refused says why "
+                                  "and changes nothing; the exit code is 0 all the same.",
+                                  Command::Pool);
     pool->add_option("--script", a.script, "lines: new pages=N page=P, start A 1,2, append A 3, fork A B, end A")
-        ->required()->check(file_name());
+        ->required()->check(not_empty());
     pool->add_flag("--json", a.json, "one JSON object after each line");
     commands.add("has-display", "Exit code 0 when a window can be shown.", Command::HasDisplay);
 }
@@ -248,6 +256,14 @@ std::string one_line(std::string text) {
     while (!text.empty() && text.back() == ' ') text.pop_back();
     if (!text.empty() && text.back() != '.') text += '.';
     return text;
+}
+
+std::string help_or_version(const CLI::Success& success, const Commands& commands) {
+    if (dynamic_cast<const CLI::CallForVersion*>(&success) != nullptr) return std::string(success.what()) + "\n";
+    const CLI::App* shown = &commands.app;
+    for (const auto& [sub, _] : commands.list)
+        if (sub->parsed()) shown = sub;
+    return shown->help();
 }
 
 }  // namespace
@@ -265,15 +281,12 @@ Result<ParseOutcome> parse_arguments(int argc, const char* const* argv) {
         commands.app.parse(argc, argv);
     } catch (const CLI::Success& success) {
         outcome.finished = true;
-        if (dynamic_cast<const CLI::CallForVersion*>(&success) != nullptr) {
-            outcome.text = std::string(success.what()) + "\n";
-        } else {
-            const CLI::App* shown = &commands.app;
-            for (const auto& [sub, _] : commands.list)
-                if (sub->parsed()) shown = sub;
-            outcome.text = shown->help();
-        }
+        outcome.text = help_or_version(success, commands);
         return outcome;
+    } catch (const CLI::ExtrasError&) {
+        const auto extra = commands.app.remaining(true);  // as they were typed; the library names them backwards
+        return refuse(fmt::format("not expected: {}.", fmt::join(extra, " ")),
+                      "decodescope --help lists what there is.");
     } catch (const CLI::ParseError& error) {
         return refuse(one_line(error.what()), "decodescope --help lists what there is.");
     }

@@ -74,6 +74,9 @@ struct ParseOutcome {
 
 const char* examples(Command command);
 
+// One sentence about options that make no difference in this run, or nothing.
+std::string ignored_options(const Arguments& arguments);
+
 // Kind Argument for everything that is refused: exit code 2.
 Result<ParseOutcome> parse_arguments(int argc, const char* const* argv);
 

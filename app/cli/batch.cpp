@@ -11,8 +11,10 @@
 #include "app/cli/output.h"
 #include "app/cli/run_json.h"
 #include "engine/cache/cache_strategy.h"
+#include "engine/support/counted.h"
 #include "engine/support/file.h"
 #include "engine/support/hash.h"
+#include "engine/support/utf8.h"
 
 namespace decodescope {
 namespace {
@@ -58,11 +60,28 @@ Status read_tokens(const Json& value, std::vector<std::int32_t>& tokens) {
     return {};
 }
 
+// The library keeps the last of two members of the same name and says nothing; `twice` gets the name of the first such.
+Json parse_once(std::string_view text, std::string& twice) {
+    std::vector<std::string> names;
+    return Json::parse(
+        text,
+        [&](int depth, Json::parse_event_t event, Json& value) {
+            if (depth != 1 || event != Json::parse_event_t::key) return true;
+            const auto name = value.get<std::string>();
+            if (std::find(names.begin(), names.end(), name) != names.end() && twice.empty()) twice = name;
+            names.push_back(name);
+            return true;
+        },
+        false);
+}
+
 // The line's own values in place of those of the command line.
 Status read_line(std::string_view text, const Arguments& arguments, const Model& model, std::stop_token stop,
                  Line& line) {
-    const Json object = Json::parse(text, nullptr, false);
+    std::string twice;
+    const Json object = parse_once(text, twice);
     if (object.is_discarded() || !object.is_object()) return bad_line("It is not a JSON object.");
+    if (!twice.empty()) return bad_line(fmt::format("\"{}\" is given twice.", utf8_escaped(twice)));
     Arguments own = arguments;
     std::uint64_t count = static_cast<std::uint64_t>(arguments.new_tokens);
     line.seed = arguments.sampler.seed;
@@ -79,7 +98,7 @@ Status read_line(std::string_view text, const Arguments& arguments, const Model&
         } else if (name == "seed") {
             DS_RETURN_IF_ERROR(read_number(value, "seed", std::numeric_limits<std::uint64_t>::max(), line.seed));
         } else {
-            return bad_line(fmt::format("\"{}\" is not known.", name));
+            return bad_line(fmt::format("\"{}\" is not known.", utf8_escaped(name)));
         }
     }
     line.new_tokens = static_cast<std::int64_t>(count);
@@ -107,6 +126,9 @@ Result<std::vector<Line>> read_lines(const Arguments& arguments, const Model& mo
             line.error = status.error();
         }
     }
+    if (lines.empty())
+        return make_error(ErrorKind::File, fmt::format("{} has no lines with a prompt.", arguments.prompts_file),
+                          R"(Write one JSON object a line, such as {"prompt": "text", "n": 16}.)");
     return lines;
 }
 
@@ -204,12 +226,10 @@ std::string shown_text(const Model& model, std::span<const std::int32_t> tokens)
     std::string text;
     for (const std::int32_t token : tokens) text += stream.push(token);
     text += stream.finish();
-    for (char& c : text)
-        if (static_cast<unsigned char>(c) < 0x20) c = ' ';
-    if (text.size() <= kShownText) return text;
-    std::size_t end = kShownText;
-    while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;  // not within a character
-    return text.substr(0, end) + "…";
+    std::size_t end = std::min(text.size(), kShownText);
+    while (end > 0 && end < text.size() && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80)
+        --end;  // not within a character
+    return utf8_escaped(std::string_view(text).substr(0, end)) + (end < text.size() ? "…" : "");
 }
 
 void print_line(const Line& line, const Batch& batch, const Model& model) {
@@ -242,9 +262,9 @@ void print_table(const std::vector<Line>& lines, const Batch& batch, const Model
             generated += static_cast<std::int64_t>(batch.sequence(line.id).tokens.size() - line.prompt.size());
     }
     if (totals.steps == 0) return;
-    print_message("{} steps of {:.1f} rows on average, {:.1f} ms; {} new tokens, {:.1f} per second\n", totals.steps,
+    print_message("{} of {:.1f} rows on average, {:.1f} ms; {}, {:.1f} per second\n", counted(totals.steps, "step"),
                   static_cast<double>(totals.rows) / static_cast<double>(totals.steps), totals.micros / 1000,
-                  generated, static_cast<double>(generated) / totals.micros * 1e6);
+                  counted(generated, "new token"), static_cast<double>(generated) / totals.micros * 1e6);
 }
 
 // Results are printed whatever happened; lines that failed make the command fail.

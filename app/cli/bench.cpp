@@ -48,11 +48,10 @@ SweepRequest request_for(const Arguments& arguments) {
 
 }  // namespace
 
-Result<SweepResult> run_bench(const Arguments& arguments, std::stop_token stop) {
+Result<SweepResult> run_bench(const Arguments& arguments, std::stop_token stop, OutputSet& files) {
     // First of all: nobody wants to measure for minutes and then lose the figures. Older ones stay until then.
-    DS_RETURN_IF_ERROR(make_folder(arguments.output));
-    for (const char* name : {"/timing.csv", "/timing.json"})
-        DS_RETURN_IF_ERROR(check_output(arguments.output + name));
+    DS_RETURN_IF_ERROR(check_outputs(arguments.output,
+                                     {"timing.csv", "timing.json", "timing.png", "timing.svg", "timing.pdf"}));
     auto loaded = open_for(arguments, stop);
     if (!loaded) return loaded.error();
     const bool terminal = isatty(2) != 0;
@@ -64,10 +63,9 @@ Result<SweepResult> run_bench(const Arguments& arguments, std::stop_token stop) 
     if (result->cancelled && result->rows.empty())
         return make_error(ErrorKind::Cancelled, "nothing had been measured yet; older results are unchanged.");
     result->run.bandwidth_gb_s = measured_bandwidth(**loaded, {});
-    DS_RETURN_IF_ERROR(write_file(arguments.output + "/timing.csv", sweep_csv(*result)));
-    DS_RETURN_IF_ERROR(write_file(arguments.output + "/timing.json", sweep_json(*result)));
     print_result(*result);
-    if (result->cancelled) print_message("decodescope: stopped; the files hold what was measured until then.\n");
+    DS_RETURN_IF_ERROR(files.add(arguments.output + "/timing.csv", sweep_csv(*result)));
+    DS_RETURN_IF_ERROR(files.add(arguments.output + "/timing.json", sweep_json(*result)));
     return result;
 }
 

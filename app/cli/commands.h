@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <initializer_list>
 #include <stop_token>
 #include <string>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "engine/decode/generation.h"
 #include "engine/measure/compare.h"
 #include "engine/measure/sweep.h"
+#include "engine/support/output_file.h"
 #include "kernels/api/status.h"
 
 namespace decodescope {
@@ -48,18 +50,20 @@ Status run_doctor(const Arguments& arguments, std::stop_token stop);
 Status run_list(const Arguments& arguments, const std::vector<PanelListing>& panels);
 Status run_pool(const Arguments& arguments);
 Status run_batch(const Arguments& arguments, std::stop_token stop);
-// Measures and writes timing.csv and timing.json; the caller adds the pictures.
-Result<SweepResult> run_bench(const Arguments& arguments, std::stop_token stop);
-// Measures and writes compare.csv and compare.json; the caller adds the pictures.
-Result<CompareResult> run_compare_command(const Arguments& arguments, std::stop_token stop);
+// Measures and writes timing.csv and timing.json; the caller adds the pictures to the same files and commits them.
+Result<SweepResult> run_bench(const Arguments& arguments, std::stop_token stop, OutputSet& files);
+// The same with compare.csv and compare.json.
+Result<CompareResult> run_compare_command(const Arguments& arguments, std::stop_token stop, OutputSet& files);
 // The opening demonstration in the terminal: a live table of both lanes; leaves run.json, run.dscope and the timing
 // data in the folder.
 struct DemoResult {
     std::shared_ptr<RunRecording> recording;
-    SweepResult sweep;
+    SweepResult sweep;       // no rows: stopped before it began, and there are no timing files
+    bool cancelled = false;  // what had been measured until then is kept
 };
-Result<DemoResult> run_demo(const Arguments& arguments, std::stop_token stop);
+Result<DemoResult> run_demo(const Arguments& arguments, std::stop_token stop, OutputSet& files);
 
-Status make_folder(const std::string& path);
+// Makes the folder where it is missing, and finds out whether files of these names can be written in it.
+Status check_outputs(const std::string& folder, std::initializer_list<const char*> names);
 
 }  // namespace decodescope

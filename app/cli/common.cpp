@@ -7,6 +7,7 @@
 #include "app/cli/commands.h"
 #include "app/cli/output.h"
 #include "engine/support/file.h"
+#include "engine/support/output_file.h"
 #include "engine/text/least_tokens.h"
 #include "kernels/cpu/cpu_backend.h"
 #include "kernels/cpu/machine_rates.h"
@@ -39,6 +40,15 @@ private:
     std::string what_;
     bool shown_, drawn_ = false;
 };
+
+Status make_folder(const std::string& path) {
+    std::error_code code;
+    std::filesystem::create_directories(path, code);
+    if (!code && std::filesystem::is_directory(path, code)) return {};
+    return make_error(ErrorKind::File,
+                      fmt::format("cannot make the folder '{}': {}.", path, code ? code.message() : "it is a file"),
+                      "Give the name of a folder, in a place that can be written.");
+}
 
 }  // namespace
 
@@ -95,8 +105,9 @@ Result<std::vector<std::int32_t>> prompt_tokens(const Arguments& arguments, cons
         for (std::int32_t token : arguments.tokens)
             if (token < 0 || token >= model.config.vocabulary)
                 return make_error(ErrorKind::Argument,
-                                  fmt::format("token {} is outside the vocabulary of {} (0 to {}).", token,
-                                              model.config.vocabulary, model.config.vocabulary - 1));
+                                  fmt::format("token {} is outside the vocabulary of {}.", token,
+                                              model.config.vocabulary),
+                                  fmt::format("Token ids go from 0 to {}.", model.config.vocabulary - 1));
         return arguments.tokens;
     }
     std::string text = arguments.prompt;
@@ -137,12 +148,10 @@ void say_when_meaningless(const Model& model) {
         print_message("The weights are random: the text has no meaning, the timings do.\n");
 }
 
-Status make_folder(const std::string& path) {
-    std::error_code code;
-    std::filesystem::create_directories(path, code);
-    if (!code && std::filesystem::is_directory(path, code)) return {};
-    return make_error(ErrorKind::File,
-                      fmt::format("cannot make the folder '{}': {}.", path, code ? code.message() : "it is a file"));
+Status check_outputs(const std::string& folder, std::initializer_list<const char*> names) {
+    DS_RETURN_IF_ERROR(make_folder(folder));
+    for (const char* name : names) DS_RETURN_IF_ERROR(check_output(folder + "/" + name));
+    return {};
 }
 
 }  // namespace decodescope

@@ -60,11 +60,10 @@ CompareRequest request_for(const Arguments& arguments, std::vector<std::int32_t>
 
 }  // namespace
 
-Result<CompareResult> run_compare_command(const Arguments& arguments, std::stop_token stop) {
+Result<CompareResult> run_compare_command(const Arguments& arguments, std::stop_token stop, OutputSet& files) {
     // First of all: nobody wants to measure for minutes and then lose the figures. Older ones stay until then.
-    DS_RETURN_IF_ERROR(make_folder(arguments.output));
-    for (const char* name : {"/compare.csv", "/compare.json"})
-        DS_RETURN_IF_ERROR(check_output(arguments.output + name));
+    DS_RETURN_IF_ERROR(check_outputs(arguments.output,
+                                     {"compare.csv", "compare.json", "compare.png", "compare.svg", "compare.pdf"}));
     auto model = open_model_for(arguments, stop);
     if (!model) return model.error();
     auto prompt = prompt_tokens(arguments, **model, stop);
@@ -83,11 +82,10 @@ Result<CompareResult> run_compare_command(const Arguments& arguments, std::stop_
     if (result->cancelled && result->lanes.front().passes.empty())
         return make_error(ErrorKind::Cancelled, "nothing had been compared yet; older results are unchanged.");
     const std::string json = compare_json(*result);
-    DS_RETURN_IF_ERROR(write_file(arguments.output + "/compare.csv", compare_csv(*result)));
-    DS_RETURN_IF_ERROR(write_file(arguments.output + "/compare.json", json));
     if (arguments.json) print("{}", json);
     else print_result(*result);
-    if (result->cancelled) print_message("decodescope: stopped; the files hold what was measured until then.\n");
+    DS_RETURN_IF_ERROR(files.add(arguments.output + "/compare.csv", compare_csv(*result)));
+    DS_RETURN_IF_ERROR(files.add(arguments.output + "/compare.json", json));
     return result;
 }
 

@@ -54,6 +54,24 @@ private:
     bool terminal_;
 };
 
+// Until the text is as long as wanted; a stop leaves what was measured.
+Status race_to_end(Generation& generation, RecomputeLane& lane, LiveTable& table, std::stop_token stop) {
+    RunRecording& recording = *generation.recording();
+    while (!generation.finished()) {
+        DS_RETURN_IF_ERROR(generation.step(stop));
+        const StepFacts& step = generation.last_step();
+        if (step.phase != Phase::Decode) continue;
+        auto point = lane.compare(generation.tokens().first(static_cast<std::size_t>(step.kv.tokens_seen)),
+                                  generation.last_logits(), step.micros, stop);
+        if (!point) return point.error();
+        point->step = step.index;
+        point->captured = step.captured;
+        recording.append_race_point(*point);
+        table.row(step, shown_token(recording.row_display(recording.row_count() - 1)), *point);
+    }
+    return {};
+}
+
 Result<std::shared_ptr<RunRecording>> live_run(const Arguments& arguments, const LoadedModelPtr& loaded,
                                                double bandwidth_gb_s, std::stop_token stop) {
     const Model& model = *loaded->model;
@@ -85,19 +103,9 @@ Result<std::shared_ptr<RunRecording>> live_run(const Arguments& arguments, const
     Generation generation(shared, config, recording);
     DS_RETURN_IF_ERROR(generation.start(prompt, {}, stop));
     LiveTable table;
-    while (!generation.finished()) {
-        DS_RETURN_IF_ERROR(generation.step(stop));
-        const StepFacts& step = generation.last_step();
-        if (step.phase != Phase::Decode) continue;
-        auto point = (*lane)->compare(generation.tokens().first(static_cast<std::size_t>(step.kv.tokens_seen)),
-                                      generation.last_logits(), step.micros, stop);
-        if (!point) return point.error();
-        point->step = step.index;
-        point->captured = step.captured;
-        recording->append_race_point(*point);
-        table.row(step, recording->token_display(recording->row(recording->row_count() - 1).token), *point);
-    }
+    const Status status = race_to_end(generation, **lane, table, stop);
     table.finish();
+    if (!status.ok() && status.error().kind != ErrorKind::Cancelled) return status.error();
     std::string text;
     for (std::int32_t row = static_cast<std::int32_t>(prompt.size()); row < recording->row_count(); ++row)
         text += recording->row_text(row);
@@ -137,34 +145,53 @@ std::string run_json(const RunRecording& recording) {
     return j.dump(1) + "\n";
 }
 
-}  // namespace
-
-Result<DemoResult> run_demo(const Arguments& arguments, std::stop_token stop) {
-    DS_RETURN_IF_ERROR(make_folder(arguments.output));
-    for (const char* name : {"/timing.csv", "/timing.json", "/run.json", "/run.dscope"})
-        DS_RETURN_IF_ERROR(check_output(arguments.output + name));
-    auto loaded = open_for(arguments, stop);
-    if (!loaded) return loaded.error();
-    const double bandwidth = measured_bandwidth(**loaded, stop);
-    auto recording = live_run(arguments, *loaded, bandwidth, stop);
-    if (!recording) return recording.error();
-    DemoResult result;
-    result.recording = *recording;
+Result<SweepResult> short_sweep(const LoadedModelPtr& loaded, std::stop_token stop) {
     SweepRequest request;
     request.lengths = {64, 96, 128, 192, 256, 384, 512};
     request.caches = {*parse_cache_spec("preallocated"), *parse_cache_spec("growing"), *parse_cache_spec("recompute")};
     request.repeats = 5;
-    std::erase_if(request.lengths, [&](std::int64_t length) { return length > (*loaded)->model->config.context; });
-    auto sweep = run_sweep(*loaded, request, {}, stop);
-    if (!sweep) return sweep.error();
-    result.sweep = std::move(sweep).value();
-    if (result.sweep.cancelled && result.sweep.rows.empty())
-        return make_error(ErrorKind::Cancelled, "stopped before the charts; older results are unchanged.");
-    result.sweep.run.bandwidth_gb_s = bandwidth;
-    DS_RETURN_IF_ERROR(write_file(arguments.output + "/timing.csv", sweep_csv(result.sweep)));
-    DS_RETURN_IF_ERROR(write_file(arguments.output + "/timing.json", sweep_json(result.sweep)));
-    DS_RETURN_IF_ERROR(write_file(arguments.output + "/run.json", run_json(*result.recording)));
-    DS_RETURN_IF_ERROR(save_recording(*result.recording, arguments.output + "/run.dscope", {}, stop));
+    std::erase_if(request.lengths, [&](std::int64_t length) { return length > loaded->model->config.context; });
+    return run_sweep(loaded, request, {}, stop);
+}
+
+Error stopped_too_early() {
+    return make_error(ErrorKind::Cancelled, "stopped before anything was measured; older results are unchanged.");
+}
+
+Status write_data(const DemoResult& result, const std::string& folder, OutputSet& files) {
+    if (!result.sweep.rows.empty()) {
+        DS_RETURN_IF_ERROR(files.add(folder + "/timing.csv", sweep_csv(result.sweep)));
+        DS_RETURN_IF_ERROR(files.add(folder + "/timing.json", sweep_json(result.sweep)));
+    }
+    DS_RETURN_IF_ERROR(files.add(folder + "/run.json", run_json(*result.recording)));
+    auto recording = files.create(folder + "/run.dscope");
+    if (!recording) return recording.error();
+    return write_recording(*result.recording, **recording, {}, {});
+}
+
+}  // namespace
+
+Result<DemoResult> run_demo(const Arguments& arguments, std::stop_token stop, OutputSet& files) {
+    DS_RETURN_IF_ERROR(check_outputs(arguments.output, {"timing.csv", "timing.json", "timing.png", "timing.svg",
+                                                        "timing.pdf", "run.json", "run.dscope", "window.png"}));
+    auto loaded = open_for(arguments, stop);
+    if (!loaded && loaded.error().kind == ErrorKind::Cancelled) return stopped_too_early();
+    if (!loaded) return loaded.error();
+    const double bandwidth = measured_bandwidth(**loaded, stop);
+    auto recording = live_run(arguments, *loaded, bandwidth, stop);
+    if (!recording && recording.error().kind == ErrorKind::Cancelled) return stopped_too_early();
+    if (!recording) return recording.error();
+    DemoResult result;
+    result.recording = *recording;
+    if (result.recording->race_count() == 0) return stopped_too_early();
+    if (!stop.stop_requested()) {
+        auto sweep = short_sweep(*loaded, stop);
+        if (!sweep) return sweep.error();
+        result.sweep = std::move(sweep).value();
+        result.sweep.run.bandwidth_gb_s = bandwidth;
+    }
+    result.cancelled = stop.stop_requested();
+    DS_RETURN_IF_ERROR(write_data(result, arguments.output, files));
     return result;
 }
 

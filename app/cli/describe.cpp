@@ -116,23 +116,37 @@ namespace {
 struct ListLine {
     std::string id, title, text;
     Json extra;
+    std::vector<std::string> below = {};  // one line each, without --json
 };
 
 // A choice as it is written after `--cache`, not its number.
 Json default_json(const ParameterDescriptor& parameter) {
-    if (parameter.type != ParameterType::Choice) return parameter.default_value;
-    return parameter.choices[static_cast<std::size_t>(parameter.default_value)];
+    if (parameter.type == ParameterType::Integer) return parameter.default_value;
+    if (parameter.type == ParameterType::Boolean) return parameter.default_value != 0;
+    return value_text(parameter, parameter.default_value);
+}
+
+std::string parameter_line(const ParameterDescriptor& parameter, std::size_t width) {
+    return fmt::format("{:<{}}  {}; default {}. {}", parameter.name, width, allowed_values(parameter),
+                       value_text(parameter, parameter.default_value), parameter.help);
 }
 
 std::vector<ListLine> cache_lines() {
     std::vector<ListLine> lines;
     for (const StrategyDescriptor& strategy : strategy_catalogue()) {
         Json parameters = Json::array();
+        std::size_t width = 0;
         for (const ParameterDescriptor& parameter : strategy.parameters)
+            width = std::max(width, parameter.name.size());
+        std::vector<std::string> below;
+        for (const ParameterDescriptor& parameter : strategy.parameters) {
             parameters.push_back(
                 {{"name", parameter.name}, {"help", parameter.help}, {"default", default_json(parameter)}});
+            below.push_back(parameter_line(parameter, width));
+        }
         lines.push_back({strategy.id, strategy.title, strategy.explanation,
-                         {{"parameters", parameters}, {"has_cache", strategy.has_cache}, {"lossy", strategy.lossy}}});
+                         {{"parameters", parameters}, {"has_cache", strategy.has_cache}, {"lossy", strategy.lossy}},
+                         std::move(below)});
     }
     return lines;
 }
@@ -176,7 +190,10 @@ Status run_list(const Arguments& arguments, const std::vector<PanelListing>& pan
     }
     std::size_t width = 0;
     for (const ListLine& line : lines) width = std::max(width, line.id.size());
-    for (const ListLine& line : lines) print("{:<{}}  {}\n", line.id, width, line.text);
+    for (const ListLine& line : lines) {
+        print("{:<{}}  {}\n", line.id, width, line.text);
+        for (const std::string& below : line.below) print("{:<{}}    {}\n", "", width, below);
+    }
     return {};
 }
 

@@ -4,6 +4,7 @@
 #include "app/cli/commands.h"
 #include "app/cli/output.h"
 #include "app/cli/run_json.h"
+#include "engine/support/counted.h"
 #include "engine/support/hash.h"
 #include "engine/support/output_file.h"
 
@@ -85,8 +86,9 @@ void print_summary(Generation& generation, std::size_t prompt, bool prefill_only
         generated < 2 ? "n/a"
                       : fmt::format("{:.3f} ms per token", decode_micros / 1000.0 / static_cast<double>(generated - 1));
     print("\n");
-    print_message("prefill {} tokens in {:.2f} ms; decode {} tokens, {}; stopped: {}\n", prompt,
-               recording.step(0)->micros / 1000.0, generated, rate, generation.stop_reason());
+    print_message("prefill {} in {:.2f} ms; decode {}, {}; stopped: {}\n",
+                  counted(static_cast<std::int64_t>(prompt), "token"), recording.step(0)->micros / 1000.0,
+                  counted(static_cast<std::int64_t>(generated), "token"), rate, generation.stop_reason());
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <system_error>
 
@@ -36,12 +37,27 @@ Status finish_out() {
     return make_error(
         ErrorKind::File,
         fmt::format("the results cannot be written to standard output: {}.", std::generic_category().message(lost)),
-        "Free some space or write to another place.");
+        lost == EFBIG ? "Files of this program may not be so large: raise the limit (ulimit -f)."
+                      : "Free some space or write to another place.");
 }
 
 void write_message(std::string_view text) {
     std::fwrite(text.data(), 1, text.size(), stderr);
     std::fflush(stderr);
+}
+
+std::string shown_token(const std::string& display) {
+    if (display.rfind("\\x", 0) != 0) return display;
+    std::string shown = "⟨";
+    for (std::size_t i = 0; i < display.size(); ++i) {
+        if (display.compare(i, 2, "\\x") != 0) {
+            shown += display[i];
+            continue;
+        }
+        if (i > 0) shown += ' ';
+        ++i;
+    }
+    return shown + "⟩";
 }
 
 void occupy_standard_streams() {
@@ -51,5 +67,7 @@ void occupy_standard_streams() {
         [[maybe_unused]] const int opened = ::open("/dev/null", stream == STDIN_FILENO ? O_WRONLY : O_RDONLY);
     }
 }
+
+void keep_running_at_limits() { std::signal(SIGXFSZ, SIG_IGN); }
 
 }  // namespace decodescope

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -29,8 +30,14 @@ void print_message(fmt::format_string<Args...> format, Args&&... args) {
     write_message(fmt::format(format, std::forward<Args>(args)...));
 }
 
+// What Tokenizer::display gave, as the window shows it: a part of a character as ⟨E5 B0⟩.
+std::string shown_token(const std::string& display);
+
 // A program that was started with a standard stream closed would give its number to the next file that it opens, and
 // write what it prints into that file. Such a stream is made one that cannot be written.
 void occupy_standard_streams();
+// A file that would exceed the limit of its size (RLIMIT_FSIZE) gives an error to whoever writes it, not a signal that
+// ends the program.
+void keep_running_at_limits();
 
 }  // namespace decodescope

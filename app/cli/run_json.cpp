@@ -138,7 +138,9 @@ std::string run_json(const RunForJson& run) {
     result["tokens"] = std::vector<std::int32_t>(generated.begin(), generated.end());
     result["text"] = text.whole;
     result["stop_reason"] = run.stop_reason;
-    result["prefill"] = {{"tokens", run.prompt}, {"micros", began ? run.recording->step(0)->micros : 0.0}};
+    // What was fed of the prompt: less than the whole when it was stopped on the way.
+    const auto fed = began ? run.recording->step(0)->row_count : 0;
+    result["prefill"] = {{"tokens", fed}, {"micros", began ? run.recording->step(0)->micros : 0.0}};
     result["kv_bytes_peak"] = steps.peak;
     result["kv_bytes_copied"] = steps.copied;
     result["logits_hash"] = run.logits_hash;

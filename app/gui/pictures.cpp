@@ -29,6 +29,7 @@ namespace decodescope {
 namespace {
 
 constexpr int kPatienceMillis = 120000;  // without any news from the session, on a slow machine
+constexpr int kStopMillis = 50;          // between two looks whether a stop was asked for
 
 // An application that draws without a display, for as long as it is needed; an existing one is used as it is.
 class OffscreenApplication {
@@ -48,11 +49,17 @@ private:
     std::optional<QApplication> application_;
 };
 
-// Runs the event loop until the condition holds; false when nothing has come for too long or `failed` says so.
-bool wait_for(SessionController& session, const std::function<bool()>& done, const std::function<bool()>& failed) {
+// Runs the event loop until the condition holds; false when nothing has come for too long, `failed` says so or a stop
+// was asked for.
+bool wait_for(SessionController& session, const std::function<bool()>& done, const std::function<bool()>& failed,
+              const std::stop_token& stop) {
     if (done()) return true;
     QEventLoop loop;
-    QTimer patience;
+    QTimer patience, stops;
+    QObject::connect(&stops, &QTimer::timeout, &loop, [&] {
+        if (stop.stop_requested()) loop.quit();
+    });
+    stops.start(kStopMillis);
     patience.setSingleShot(true);
     const auto look = [&] {
         patience.start(kPatienceMillis);
@@ -68,16 +75,22 @@ bool wait_for(SessionController& session, const std::function<bool()>& done, con
     return done();
 }
 
-Status write_bytes(const QByteArray& bytes, const std::string& path) {
-    return write_file(path, std::string_view(bytes.constData(), static_cast<std::size_t>(bytes.size())));
+Status write_bytes(const QByteArray& bytes, const std::string& path, OutputSet& files) {
+    return files.add(path, std::string_view(bytes.constData(), static_cast<std::size_t>(bytes.size())));
 }
 
-Status save_picture(const QImage& image, const std::string& path) {
+Status check_stop(const ShotRequest& request) {
+    if (!request.stop.stop_requested()) return {};
+    return make_error(ErrorKind::Cancelled,
+                      "stopped before the picture was drawn; an older file of that name is unchanged.");
+}
+
+Status save_picture(const QImage& image, const std::string& path, OutputSet& files) {
     QByteArray bytes;
     QBuffer buffer(&bytes);
     buffer.open(QIODevice::WriteOnly);
     if (!image.save(&buffer, "png")) return make_error(ErrorKind::File, "The picture could not be encoded.");
-    return write_bytes(bytes, path);
+    return write_bytes(bytes, path, files);
 }
 
 void settle(Shell& shell) {
@@ -91,7 +104,18 @@ void settle(Shell& shell) {
     QCoreApplication::processEvents();
 }
 
-Status draw_window(Shell& shell, const ShotRequest& request) {
+// A picture smaller than the smallest window shows the whole of it smaller, not a corner.
+double shrink_to_fit(const MainWindow& window, const ShotRequest& request) {
+    const double shrink = std::min({1.0, static_cast<double>(request.width) / window.width(),
+                                    static_cast<double>(request.height) / window.height()});
+    if (shrink < 1)
+        print_message("decodescope: the window is {}x{} at least; in the picture of {}x{} it is drawn as {}x{}.\n",
+                      window.width(), window.height(), request.width, request.height,
+                      std::lround(window.width() * shrink), std::lround(window.height() * shrink));
+    return shrink;
+}
+
+Status draw_window(Shell& shell, const ShotRequest& request, OutputSet& files) {
     MainWindow* window = shell.window();
     window->setAttribute(Qt::WA_DontShowOnScreen, false);
     window->resize(request.width, request.height);
@@ -105,9 +129,7 @@ Status draw_window(Shell& shell, const ShotRequest& request) {
     }
     window->resize(request.width, request.height);
     settle(shell);
-    // A picture smaller than the smallest window shows the whole of it smaller, not a corner.
-    const double shrink = std::min({1.0, static_cast<double>(request.width) / window->width(),
-                                    static_cast<double>(request.height) / window->height()});
+    const double shrink = shrink_to_fit(*window, request);
     const QSize pixels(static_cast<int>(std::lround(request.width * request.scale)),
                        static_cast<int>(std::lround(request.height * request.scale)));
     QImage image(pixels, QImage::Format_ARGB32_Premultiplied);
@@ -120,7 +142,7 @@ Status draw_window(Shell& shell, const ShotRequest& request) {
     painter.scale(shrink, shrink);
     window->render(&painter, QPoint(), QRegion(), QWidget::DrawWindowBackground | QWidget::DrawChildren);
     painter.end();
-    return save_picture(image.convertToFormat(QImage::Format_RGB32), request.output);
+    return save_picture(image.convertToFormat(QImage::Format_RGB32), request.output, files);
 }
 
 ShellOptions shot_options(const ShotRequest& request) {
@@ -164,7 +186,7 @@ Status run_steps(Shell& shell, const ShotRequest& request) {
             return session.step_count() > 0 &&
                    (session.state() == SessionState::Ready || session.state() == SessionState::Replay);
         },
-        failed);
+        failed, request.stop);
     if (arrived && !error && session.state() == SessionState::Ready && request.steps > 0 &&
         session.can(SessionAction::RunToEnd)) {
         session.run_to_end();
@@ -174,8 +196,9 @@ Status run_steps(Shell& shell, const ShotRequest& request) {
                 return session.state() == SessionState::Ready &&
                        (session.step_count() > request.steps || session.finished());
             },
-            failed);
+            failed, request.stop);
     }
+    DS_RETURN_IF_ERROR(check_stop(request));
     if (error) return *error;
     if (session.step_count() == 0)
         return make_error(ErrorKind::Model, "The model made no step.", "Choose a model that has a prompt of its own.");
@@ -193,17 +216,24 @@ Status run_steps(Shell& shell, const ShotRequest& request) {
     return {};
 }
 
+Status add_shot(const ShotRequest& request, OutputSet& files) {
+    Shell shell(shot_options(request));
+    DS_RETURN_IF_ERROR(run_steps(shell, request));
+    return draw_window(shell, request, files);
+}
+
 }  // namespace
 
 Status shot(const ShotRequest& request) {
     DS_RETURN_IF_ERROR(check_output(request.output));
     OffscreenApplication application(request.scale);
-    Shell shell(shot_options(request));
-    DS_RETURN_IF_ERROR(run_steps(shell, request));
-    return draw_window(shell, request);
+    OutputSet files;
+    DS_RETURN_IF_ERROR(add_shot(request, files));
+    DS_RETURN_IF_ERROR(check_stop(request));
+    return files.commit();
 }
 
-Status write_window_picture(RecordingPtr recording, const ShotRequest& request) {
+Status write_window_picture(RecordingPtr recording, const ShotRequest& request, OutputSet& files) {
     OffscreenApplication application(request.scale);
     QTemporaryFile file(QDir::temp().filePath(QStringLiteral("decodescope-XXXXXX.dscope")));
     if (!file.open())
@@ -212,25 +242,26 @@ Status write_window_picture(RecordingPtr recording, const ShotRequest& request) 
     DS_RETURN_IF_ERROR(save_recording(*recording, file.fileName().toStdString(), {}, {}));
     ShotRequest from_file = request;
     from_file.recording = file.fileName().toStdString();
-    return shot(from_file);
+    return add_shot(from_file, files);
 }
 
 namespace {
 
 // Drawn offscreen into basename.png, .svg and .pdf.
 Status write_pictures(const ExportItem& item, const RunFacts& facts, const std::string& folder,
-                      const std::string& basename) {
+                      const std::string& basename, OutputSet& files) {
     for (const char* suffix : {"png", "svg", "pdf"}) {
         auto bytes = picture_bytes(item, run_facts_line(facts), QString::fromLatin1(suffix), ExportSize{});
         if (!bytes) return bytes.error();
-        DS_RETURN_IF_ERROR(write_bytes(*bytes, folder + "/" + basename + "." + suffix));
+        DS_RETURN_IF_ERROR(write_bytes(*bytes, folder + "/" + basename + "." + suffix, files));
     }
     return {};
 }
 
 }  // namespace
 
-Status write_sweep_charts(const SweepResult& result, const std::string& folder, const std::string& basename) {
+Status write_sweep_charts(const SweepResult& result, const std::string& folder, const std::string& basename,
+                          OutputSet& files) {
     OffscreenApplication application;
     ExportItem item;
     item.title = QStringLiteral("Time per token against length");
@@ -239,15 +270,16 @@ Status write_sweep_charts(const SweepResult& result, const std::string& folder, 
         view.set_spec(sweep_chart(result, false));
         view.paint(painter, area);
     };
-    return write_pictures(item, result.run, folder, basename);
+    return write_pictures(item, result.run, folder, basename, files);
 }
 
-Status write_compare_figure(const CompareResult& result, const std::string& folder, const std::string& basename) {
+Status write_compare_figure(const CompareResult& result, const std::string& folder, const std::string& basename,
+                            OutputSet& files) {
     OffscreenApplication application;
     ExportItem item;
     item.title = QStringLiteral("Configurations compared");
     item.paint = [&result](QPainter& painter, const QRectF& area) { paint_comparison(painter, area, result); };
-    return write_pictures(item, result.run, folder, basename);
+    return write_pictures(item, result.run, folder, basename, files);
 }
 
 }  // namespace decodescope

@@ -1,6 +1,7 @@
 // The parts of the command line that need Qt: the window, pictures of it, and the charts of a sweep.
 #pragma once
 
+#include <stop_token>
 #include <string>
 
 #include "engine/backend/backend_registry.h"
@@ -8,6 +9,7 @@
 #include "engine/cache/strategy_descriptor.h"
 #include "engine/measure/compare.h"
 #include "engine/measure/sweep.h"
+#include "engine/support/output_file.h"
 #include "engine/trace/run_recording.h"
 #include "kernels/api/status.h"
 
@@ -53,17 +55,21 @@ struct ShotRequest {
     std::string prompt;  // empty: the first preset of the language
     BackendRegistry registry;
     std::string resource_folder;
+    std::stop_token stop;
 };
-// Offscreen, the real window, ignoring what a person has stored. Makes a QApplication if there is none.
+// Offscreen, the real window, ignoring what a person has stored. Makes a QApplication if there is none. Cancelled when
+// a stop is asked for before the picture is there; an older file stays.
 Status shot(const ShotRequest& request);
-// The same of a run that is in memory.
-Status write_window_picture(RecordingPtr recording, const ShotRequest& request);
+// The same of a run that is in memory, as one of several files.
+Status write_window_picture(RecordingPtr recording, const ShotRequest& request, OutputSet& files);
 
 // basename.png, .svg and .pdf in the folder, drawn offscreen.
-Status write_sweep_charts(const SweepResult& result, const std::string& folder, const std::string& basename);
+Status write_sweep_charts(const SweepResult& result, const std::string& folder, const std::string& basename,
+                          OutputSet& files);
 
 // The same of a comparison.
-Status write_compare_figure(const CompareResult& result, const std::string& folder, const std::string& basename);
+Status write_compare_figure(const CompareResult& result, const std::string& folder, const std::string& basename,
+                            OutputSet& files);
 
 // For `list panels`.
 struct PanelInfo {

@@ -41,16 +41,6 @@ Result<const ParameterDescriptor*> known_parameter(const StrategyDescriptor& str
                       names.empty() ? "It has none." : fmt::format("It has {}.", joined(names)));
 }
 
-// What may stand after the '=', in words.
-std::string allowed_values(const ParameterDescriptor& parameter) {
-    switch (parameter.type) {
-        case ParameterType::Boolean: return "true or false";
-        case ParameterType::Choice: return "one of " + joined(parameter.choices);
-        case ParameterType::Integer: break;
-    }
-    return fmt::format("a whole number from {} to {}", parameter.minimum, parameter.maximum);
-}
-
 Error bad_value(const std::string& strategy, const ParameterDescriptor& parameter, std::string_view value) {
     return make_error(
         ErrorKind::Argument,
@@ -84,12 +74,6 @@ std::optional<std::int64_t> parse_value(const ParameterDescriptor& parameter, st
     return in_range(parameter, value) ? std::optional(value) : std::nullopt;
 }
 
-std::string value_text(const ParameterDescriptor& parameter, std::int64_t value) {
-    if (parameter.type == ParameterType::Boolean) return value != 0 ? "true" : "false";
-    if (parameter.type == ParameterType::Choice) return parameter.choices[static_cast<std::size_t>(value)];
-    return fmt::format("{}", value);
-}
-
 // One "name=value".
 Status parse_parameter(const StrategyDescriptor& strategy, std::string_view text, ParameterValues& values) {
     const auto equals = text.find('=');
@@ -112,6 +96,21 @@ Status parse_parameter(const StrategyDescriptor& strategy, std::string_view text
 }
 
 }  // namespace
+
+std::string allowed_values(const ParameterDescriptor& parameter) {
+    switch (parameter.type) {
+        case ParameterType::Boolean: return "true or false";
+        case ParameterType::Choice: return "one of " + joined(parameter.choices);
+        case ParameterType::Integer: break;
+    }
+    return fmt::format("a whole number from {} to {}", parameter.minimum, parameter.maximum);
+}
+
+std::string value_text(const ParameterDescriptor& parameter, std::int64_t value) {
+    if (parameter.type == ParameterType::Boolean) return value != 0 ? "true" : "false";
+    if (parameter.type == ParameterType::Choice) return parameter.choices[static_cast<std::size_t>(value)];
+    return fmt::format("{}", value);
+}
 
 ParameterDescriptor integer_parameter(std::string name, std::int64_t minimum, std::int64_t maximum,
                                       std::int64_t default_value, std::string help) {

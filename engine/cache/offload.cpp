@@ -33,10 +33,12 @@ std::string temporary_folder() {
 }
 
 Error file_error(const std::string& folder, std::size_t bytes, int code) {
+    const char* hint = code == EFBIG ? "Raise the limit of a file's size (ulimit -f), or use offload=host."
+                                     : "Set TMPDIR to a folder with room, or use offload=host.";
     return make_error(ErrorKind::File,
                       fmt::format("No temporary file of {} bytes for the cache can be made in {}: {}.", bytes, folder,
                                   std::strerror(code)),
-                      "Set TMPDIR to a folder with room, or use offload=host.");
+                      hint);
 }
 
 // Owns a descriptor while the file is prepared; the mapping does not need it afterwards.

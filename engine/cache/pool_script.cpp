@@ -8,6 +8,7 @@
 #include <optional>
 #include <utility>
 
+#include "engine/support/counted.h"
 #include "engine/support/numbers.h"
 
 namespace decodescope {
@@ -96,7 +97,8 @@ Result<PoolScript::Counts> PoolScript::start(const std::string& name, const std:
     const std::int64_t needed =
         (static_cast<std::int64_t>(tokens.size()) + page - 1) / page - static_cast<std::int64_t>(found.size());
     if (needed > free) {
-        return make_error(ErrorKind::Capacity, fmt::format("{} needs {} pages and {} are free.", name, needed, free));
+        return make_error(ErrorKind::Capacity, fmt::format("{} needs {} and {} {} free.", name, counted(needed, "page"),
+                                                           free, free == 1 ? "is" : "are"));
     }
     auto sequence = std::make_unique<PagedStrategy>(pool_, options_);
     const auto taken = sequence->take_prefix(tokens);

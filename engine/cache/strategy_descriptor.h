@@ -38,6 +38,11 @@ ParameterDescriptor slab_parameter();  // one allocation for all layers, off by 
 // Of every strategy that keeps something; the catalogue adds it. Choices are those of OffloadPlace, in order.
 ParameterDescriptor offload_parameter();
 
+// What may stand after the '=', in words: "true or false", "one of none, host and file", "a whole number from 1 to 8".
+std::string allowed_values(const ParameterDescriptor& parameter);
+// A value as it is written there: a choice by its name.
+std::string value_text(const ParameterDescriptor& parameter, std::int64_t value);
+
 using ParameterValues = std::map<std::string, std::int64_t>;
 
 // What a strategy may derive a parameter from that is left at "chosen from the run".

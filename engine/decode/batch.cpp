@@ -320,9 +320,9 @@ void Batch::finish(SequenceId id, std::optional<Error> error, BatchStep* step) {
         const auto tokens = ending.generation->tokens();
         ending.facts.tokens.assign(tokens.begin(), tokens.end());
         ending.facts.stop_reason = ending.generation->stop_reason();
-    } else {
-        ending.facts.tokens = ending.prompt;
     }
+    // Within its prefill the generation kept what was fed; the conversation is still that of the whole prompt.
+    if (ending.facts.tokens.size() < ending.prompt.size()) ending.facts.tokens = ending.prompt;
     if (error && error->kind == ErrorKind::Cancelled) {
         ending.facts.stop_reason = "cancelled";
     } else {

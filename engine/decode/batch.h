@@ -35,7 +35,7 @@ struct BatchSequence {
     enum class State { Waiting, Active, Finished };
     State state = State::Waiting;
     std::int64_t prompt_tokens = 0;
-    std::vector<std::int32_t> tokens;          // prompt and generated, once finished; see Batch::tokens()
+    std::vector<std::int32_t> tokens;          // the whole prompt and what was generated, once finished
     std::string stop_reason;                   // once finished, as in StepFacts; "" after an error
     std::optional<Error> error;                // why it ended before its time
     std::int64_t found_tokens = 0;             // of the prompt, in pages that others had filled

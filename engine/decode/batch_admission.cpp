@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "engine/support/counted.h"
+
 namespace decodescope {
 
 std::int64_t BatchAdmission::units_of(std::int64_t tokens) const {
@@ -16,11 +18,12 @@ Status BatchAdmission::submit(SequenceId id, std::int64_t tokens) {
     if (units > limits_.units) {
         const std::int64_t page = limits_.page_tokens;
         const std::string message =
-            page == 0 ? fmt::format("The sequence needs a cache of {} tokens and there is room for {} tokens.", tokens,
-                                    limits_.units)
-                      : fmt::format("The sequence needs {} pages of {} tokens for its {} tokens and there are {} "
-                                    "pages, for {} tokens.",
-                                    units, page, tokens, limits_.units, limits_.units * page);
+            page == 0 ? fmt::format("The sequence needs a cache of {} and there is room for {}.",
+                                    counted(tokens, "token"), counted(limits_.units, "token"))
+                      : fmt::format("The sequence needs {} of {} for its {} and there {} {}, for {}.",
+                                    counted(units, "page"), counted(page, "token"), counted(tokens, "token"),
+                                    limits_.units == 1 ? "is" : "are", counted(limits_.units, "page"),
+                                    counted(limits_.units * page, "token"));
         return make_error(ErrorKind::Capacity, message, "Shorten the prompt, ask for fewer tokens or give more room.");
     }
     waiting_.push_back({id, units, 0});

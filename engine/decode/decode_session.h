@@ -86,6 +86,9 @@ public:
     // Of the next pass; may be fewer than of the one before: a cache that quantizes in groups ends a pass where a group
     // is complete, and one that evicts by score takes rows one at a time once it is full.
     virtual std::int64_t max_pass_rows() const = 0;
+    // Before the first of several passes: whether so many more tokens find room. Capacity error with both numbers,
+    // those of all the tokens and not of the pass that would fail.
+    virtual Status check_room(std::int64_t) const { return {}; }
     // Takes over the stored rows of the first of these tokens, as if they had been fed; never the last one, so that
     // there is something to compute. Only before anything was fed; see SessionConfig::prefixes. Returns the number of
     // tokens seen now.

@@ -308,6 +308,7 @@ Status Generation::open(std::span<const std::int32_t> prompt_in) {
     // Logits come only from a row that is computed, so the last token is always fed.
     if (seen.size() == prompt.size())
         DS_RETURN_IF_ERROR(s.session->truncate(static_cast<std::int64_t>(prompt.size()) - 1));
+    DS_RETURN_IF_ERROR(s.session->check_room(std::ssize(prompt) - s.seen()));
     s.follow_session();
     s.tokens.assign(prompt.begin(), prompt.end());
     s.is_generated.assign(prompt.size(), 0);
@@ -333,6 +334,7 @@ Status Generation::feed_again(std::span<const std::int32_t> tokens_in, std::span
                           fmt::format("The sequence would have {} tokens and the context of the model is {}.", total,
                                       s.session->context()));
     }
+    DS_RETURN_IF_ERROR(s.session->check_room(std::ssize(tokens)));
     s.tokens.insert(s.tokens.end(), tokens.begin(), tokens.end());
     s.is_generated.insert(s.is_generated.end(), generated.begin(), generated.end());
     // As many random numbers as the generated tokens took, so that the next is the one an uninterrupted run would have

@@ -81,6 +81,13 @@ Status SessionBase::check_tokens(std::span<const std::int32_t> tokens) const {
     return {};
 }
 
+// A strategy that takes tokens in portions always has room for the next one.
+Status SessionBase::check_room(std::int64_t new_tokens) const {
+    if (new_tokens <= 0) return {};
+    const auto plans = cache_.plan(std::min(new_tokens, cache_.most_new_tokens()));
+    return plans.ok() ? Status() : Status(plans.error());
+}
+
 Result<PassResult> SessionBase::feed(std::span<const std::int32_t> tokens, std::stop_token stop) {
     DS_RETURN_IF_ERROR(plan_pass(tokens, stop));
     PassResult result = new_result();

@@ -16,6 +16,7 @@ class SessionBase : public DecodeSession {
 public:
     Result<PassResult> feed(std::span<const std::int32_t> tokens, std::stop_token stop) final;
     std::int64_t max_pass_rows() const final;
+    Status check_room(std::int64_t new_tokens) const final;
     std::int64_t take_prefix(std::span<const std::int32_t> tokens) final;
     Status truncate(std::int64_t tokens) final;
     Status reset() final;

@@ -146,10 +146,12 @@ private:
         for (Lane& lane : lanes_) {
             lane.step = lane.prefill = Samples();
             auto session = parts_.create(session_config(lane, false));
-            if (session.ok())
+            // Before the passes: a pass of a longer prefill knows its own tokens only.
+            const Status fits = session.ok() ? (*session)->check_room(length) : Status(session.error());
+            if (fits.ok())
                 lane.session = std::move(session).value();
             else
-                leave_out(lane, length, session.error());
+                leave_out(lane, length, fits.error());
         }
     }
 

@@ -20,10 +20,15 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kPartialSuffix = ".partial";
+constexpr std::size_t kProbeBytes = 4096;
 constexpr const char* kUnchangedHint =
     "Free some space or choose another folder; a file that was there before is unchanged.";
 
+constexpr const char* kLimitHint =
+    "Files of this program may not be so large: raise the limit (ulimit -f). A file that was there before stays.";
+
 Error write_error(const std::string& path, int error, const char* hint) {
+    if (error == EFBIG) hint = kLimitHint;
     return make_error(ErrorKind::File,
                       fmt::format("cannot write '{}': {}.", path, std::generic_category().message(error)), hint);
 }
@@ -143,14 +148,53 @@ void OutputFile::write(std::span<const std::byte> bytes) {
     }
 }
 
-Status OutputFile::commit() {
+Status OutputFile::finish() {
+    if (descriptor_ < 0 && error_ == 0) return {};
     // A device or a pipe cannot be synced, which is no loss.
     if (error_ == 0 && ::fsync(descriptor_) != 0 && errno != EINVAL && errno != EROFS) error_ = errno;
     close();
-    if (error_ == 0 && !temporary_.empty() && ::rename(temporary_.c_str(), target_.c_str()) != 0) error_ = errno;
     if (error_ != 0) return write_error(path_, error_, temporary_.empty() ? "" : kUnchangedHint);
-    if (!temporary_.empty()) sync_folder(fs::path(target_).parent_path());
+    return {};
+}
+
+Status OutputFile::place() {
+    if (temporary_.empty()) return {};
+    if (::rename(temporary_.c_str(), target_.c_str()) != 0) return write_error(path_, errno, kUnchangedHint);
+    sync_folder(fs::path(target_).parent_path());
     temporary_.clear();
+    return {};
+}
+
+Status OutputFile::commit() {
+    DS_RETURN_IF_ERROR(finish());
+    return place();
+}
+
+Result<OutputFile*> OutputSet::create(const std::string& path) {
+    auto file = OutputFile::create(path);
+    if (!file) return file.error();
+    files_.push_back(std::move(*file));
+    return files_.back().get();
+}
+
+Status OutputSet::add(const std::string& path, std::string_view content) {
+    auto file = create(path);
+    if (!file) return file.error();
+    (*file)->write(content);
+    return (*file)->finish();
+}
+
+std::string OutputSet::names() const {
+    std::string names;
+    for (const auto& file : files_)
+        names += (names.empty() ? "" : ", ") + fs::path(file->path_).filename().string();
+    return names;
+}
+
+Status OutputSet::commit() {
+    for (const auto& file : files_) DS_RETURN_IF_ERROR(file->finish());
+    for (const auto& file : files_) DS_RETURN_IF_ERROR(file->place());
+    files_.clear();
     return {};
 }
 
@@ -166,7 +210,9 @@ Status check_output(const std::string& path) {
     if (!target) return target.error();
     if (target->direct) return {};  // opening a pipe would wait for its reader
     auto file = OutputFile::create(path);
-    return file.ok() ? Status() : Status(file.error());
+    if (!file) return file.error();
+    (*file)->write(std::string(kProbeBytes, ' '));
+    return (*file)->finish();
 }
 
 }  // namespace decodescope

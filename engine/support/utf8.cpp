@@ -1,5 +1,7 @@
 #include "engine/support/utf8.h"
 
+#include <fmt/format.h>
+
 namespace decodescope {
 namespace {
 
@@ -17,6 +19,21 @@ Lead lead_of(unsigned byte) {
     if (byte == 0xF4) return {4, 0x80, 0x8F};
     if (byte >= 0xF1 && byte <= 0xF3) return {4};
     return {};
+}
+
+// Characters that draw nothing or turn the writing direction of what follows.
+bool is_invisible(std::uint32_t c) {
+    return c < 0x20 || (c >= 0x7F && c <= 0xA0) || c == 0xAD || (c >= 0x200B && c <= 0x200F) ||
+           (c >= 0x2028 && c <= 0x202E) || (c >= 0x2060 && c <= 0x206F) || c == 0xFEFF;
+}
+
+void append_escaped(std::string& out, std::uint32_t c) {
+    switch (c) {
+        case '\n': out += "\\n"; return;
+        case '\r': out += "\\r"; return;
+        case '\t': out += "\\t"; return;
+        default: out += c < 0x80 ? fmt::format("\\x{:02X}", c) : fmt::format("\\u{:04X}", c);
+    }
 }
 
 }  // namespace
@@ -82,6 +99,23 @@ std::string utf8_repaired(std::string_view text) {
         if (text.empty()) break;
         out.append(kReplacementCharacter);
         text.remove_prefix(utf8_front(text).bytes);
+    }
+    return out;
+}
+
+std::string utf8_escaped(std::string_view text) {
+    std::string out;
+    while (!text.empty()) {
+        const Utf8Unit unit = utf8_front(text);
+        if (unit.kind != Utf8Kind::Valid) {
+            for (const char byte : text.substr(0, unit.bytes))
+                out += fmt::format("\\x{:02X}", static_cast<unsigned>(static_cast<unsigned char>(byte)));
+        } else if (is_invisible(unit.code_point)) {
+            append_escaped(out, unit.code_point);
+        } else {
+            out.append(text.substr(0, unit.bytes));
+        }
+        text.remove_prefix(unit.bytes);
     }
     return out;
 }

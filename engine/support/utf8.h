@@ -30,6 +30,10 @@ void utf8_append(std::string& to, std::uint32_t code_point);
 // Every wrong or cut-off unit becomes U+FFFD.
 std::string utf8_repaired(std::string_view text);
 
+// For chips and tables: characters that draw nothing or turn the writing direction as \n, \x1B or \u200B, and bytes of
+// wrong or cut-off units as \xF0\x9F. Spaces stay.
+std::string utf8_escaped(std::string_view text);
+
 constexpr std::string_view kReplacementCharacter = "\xEF\xBF\xBD";
 
 }  // namespace decodescope

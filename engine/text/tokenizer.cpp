@@ -1,26 +1,9 @@
 #include "engine/text/tokenizer.h"
 
-#include <fmt/format.h>
-
 #include "engine/support/utf8.h"
 
 namespace decodescope {
 namespace {
-
-// Characters that draw nothing or turn the writing direction of what follows.
-bool is_invisible(std::uint32_t c) {
-    return c < 0x20 || (c >= 0x7F && c <= 0xA0) || c == 0xAD || (c >= 0x200B && c <= 0x200F) ||
-           (c >= 0x2028 && c <= 0x202E) || (c >= 0x2060 && c <= 0x206F) || c == 0xFEFF;
-}
-
-void append_escaped(std::string& out, std::uint32_t c) {
-    switch (c) {
-        case '\n': out += "\\n"; return;
-        case '\r': out += "\\r"; return;
-        case '\t': out += "\\t"; return;
-        default: out += c < 0x80 ? fmt::format("\\x{:02X}", c) : fmt::format("\\u{:04X}", c);
-    }
-}
 
 // Moves what is complete at the front of `held` into the result; with `all`, also a cut-off end, as U+FFFD.
 std::string drain(std::string& held, bool all) {
@@ -43,22 +26,9 @@ std::string drain(std::string& held, bool all) {
 }  // namespace
 
 std::string Tokenizer::display(std::int32_t id) const {
-    std::string_view bytes = token_bytes(id);
+    const std::string_view bytes = token_bytes(id);
     if (is_special(id)) return std::string(bytes);
-    std::string out;
-    while (!bytes.empty()) {
-        const Utf8Unit unit = utf8_front(bytes);
-        if (unit.kind != Utf8Kind::Valid) {
-            for (const char byte : bytes.substr(0, unit.bytes))
-                out += fmt::format("\\x{:02X}", static_cast<unsigned>(static_cast<unsigned char>(byte)));
-        } else if (is_invisible(unit.code_point)) {
-            append_escaped(out, unit.code_point);
-        } else {
-            out.append(bytes.substr(0, unit.bytes));
-        }
-        bytes.remove_prefix(unit.bytes);
-    }
-    return out;
+    return utf8_escaped(bytes);
 }
 
 std::string Tokenizer::decode(std::span<const std::int32_t> ids) const {

@@ -142,14 +142,23 @@ private:
 
 }  // namespace
 
+Status write_recording(const RunRecording& recording, OutputFile& file, const ProgressFn& progress,
+                       std::stop_token stop) {
+    FileSink sink(file);
+    RecordingWriter(recording, sink, progress, stop).write();
+    if (stop.stop_requested()) return make_error(ErrorKind::Cancelled, "saving the recording was cancelled.");
+    return file.finish();
+}
+
 Status save_recording(const RunRecording& recording, const std::string& path, const ProgressFn& progress,
                       std::stop_token stop) {
     if (path.empty()) return make_error(ErrorKind::File, "cannot save a recording without a file name.");
     auto file = OutputFile::create(path);
     if (!file) return file.error();
-    FileSink sink(**file);
-    RecordingWriter(recording, sink, progress, stop).write();
-    if (stop.stop_requested()) return make_error(ErrorKind::Cancelled, fmt::format("saving '{}' was cancelled.", path));
+    const Status written = write_recording(recording, **file, progress, stop);
+    if (!written.ok() && written.error().kind == ErrorKind::Cancelled)
+        return make_error(ErrorKind::Cancelled, fmt::format("saving '{}' was cancelled.", path));
+    if (!written.ok()) return written.error();
     return (*file)->commit();
 }
 

@@ -1,9 +1,12 @@
 #include "app/cli/arguments.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 namespace decodescope {
 namespace {
+
+using testing::StartsWith;
 
 Result<ParseOutcome> parse(std::vector<const char*> words) {
     words.insert(words.begin(), "decodescope");
@@ -178,6 +181,24 @@ TEST(Arguments, EveryRefusalNamesTheValue) {
         {{"shot", "-o", "x.png", "--theme", "blue"}, "blue"},
         {{"shot", "-o", "x.png", "--lang", "fr"}, "fr"},
         {{"list", "birds"}, "birds"},
+        // In the order in which they were typed.
+        {{"list", "caches", "xx", "--lang"}, "xx --lang"},
+        {{"generate", "-p", "x", "one", "--two", "three"}, "one --two three"},
+        {{"generate", "-p", "x", "--backend", "abacus"}, "cpu, reference, cuda[:N] or cuda-emulated"},
+        // What no model makes possible, wherever it is asked for.
+        {{"compare", "-p", "x", "-o", "d", "--config", "cache=ring:window=4;kv=int8-kivi"},
+         "configuration 1: A window"},
+        {{"compare", "-p", "x", "-o", "d", "--config", "kv=f16", "--config", "cache=paged:page=16;kv=int8-kivi"},
+         "configuration 2: A page"},
+        {{"batch", "--prompts", "f", "--cache", "h2o:budget=8,recent=2"}, "joint pass of a batch"},
+        {{"batch", "--prompts", "f", "--cache", "growing:offload=host"}, "offload=none"},
+        {{"batch", "--prompts", "f", "--cache", "paged:page=32", "--kv-type", "int8-kivi"}, "Pages found"},
+        {{"shot", "-o", "a.jpg"}, ".jpg"},
+        {{"shot", "-o", "d.png/a.svg"}, ".svg"},
+        {{"shot", "-o", "x.png", "--panel", ""}, "--panel"},
+        {{"shot", "-o", "x.png", "--theme", ""}, "--theme"},
+        {{"demo", "-o", "d", "--lang", ""}, "--lang"},
+        {{"generate", "-p", "x", "--isa", ""}, "--isa"},
         {{"replay"}, "file"},
     };
     for (const Refused& row : rows) {
@@ -199,6 +220,33 @@ TEST(Arguments, NumbersOfAnySizeThatFitAreTaken) {
     EXPECT_EQ(outcome->arguments.new_tokens, 10);  // decimal, whatever it begins with
     EXPECT_DOUBLE_EQ(outcome->arguments.sampler.temperature, 10);
     EXPECT_EQ(outcome->arguments.kv_types[0].k, ElementType::BF16);
+}
+
+TEST(Arguments, PicturesMayBePipes) {
+    for (const char* name : {"a.png", "A.PNG", "/dev/stdout", "d.x/pipe"})
+        EXPECT_TRUE(parse({"shot", "-o", name}).ok()) << name;
+}
+
+TEST(Arguments, WhatMakesNoDifferenceIsSaid) {
+    const auto said = [](std::vector<const char*> words) {
+        const auto outcome = parse(std::move(words));
+        EXPECT_TRUE(outcome.ok());
+        return outcome.ok() ? ignored_options(outcome->arguments) : std::string();
+    };
+    EXPECT_THAT(said({"generate", "-p", "x", "--backend", "reference", "--threads", "2"}), StartsWith("--threads is"));
+    EXPECT_THAT(said({"bench", "-o", "d", "--backend", "reference", "--isa", "AVX2"}), StartsWith("--isa is"));
+    EXPECT_EQ(said({"generate", "-p", "x", "--backend", "reference"}), "");
+    EXPECT_EQ(said({"generate", "-p", "x", "--threads", "2"}), "");
+    const char* all[] = {"backend=reference", "backend=reference;kv=f16"};
+    EXPECT_NE(said({"compare", "-p", "x", "-o", "d", "--threads", "2", "--config", all[0], "--config", all[1]}), "");
+    EXPECT_EQ(said({"compare", "-p", "x", "-o", "d", "--threads", "2", "--config", all[0], "--config", "kv=f16"}), "");
+}
+
+TEST(Arguments, HelpSaysWhatIsNotObvious) {
+    const auto help = [](const char* command) { return parse({command, "--help"})->text; };
+    EXPECT_NE(help("race").find("without one, that of the opening demonstration"), std::string::npos);
+    EXPECT_NE(help("generate").find("cuda-emulated"), std::string::npos);
+    EXPECT_NE(help("pool").find("the exit code is 0 all the same"), std::string::npos);
 }
 
 TEST(Arguments, HelpAndVersionEndThere) {

@@ -1,4 +1,5 @@
 // `batch` as others call it: the prompts of a file together, in the order of the file.
+#include <algorithm>
 #include <fstream>
 #include <sstream>
 
@@ -50,13 +51,14 @@ TEST_F(BatchCommand, ErrorsNameTheirLineAndTheOthersRun) {
                 "{\"tokens\": [1], \"wings\": 2}\n"
                 "{\"tokens\": []}\n"
                 "[1, 2]\n"
-                "{\"tokens\": [1], \"seed\": 1.5}\n");
+                "{\"tokens\": [1], \"seed\": 1.5}\n"
+                "{\"prompt\": \"a\", \"prompt\": \"b\"}\n");
     const Outcome outcome = run("batch --prompts p.jsonl --json --ignore-eos");
     EXPECT_EQ(outcome.code, 1);
-    EXPECT_EQ(outcome.last_error_line().rfind("decodescope: error: 9 of 11 lines failed, first line 2: ", 0), 0u)
+    EXPECT_EQ(outcome.last_error_line().rfind("decodescope: error: 10 of 12 lines failed, first line 2: ", 0), 0u)
         << outcome.err;
     const Json all = Json::parse(outcome.out, nullptr, false);
-    ASSERT_EQ(all.size(), 11u) << outcome.out.substr(0, 300);
+    ASSERT_EQ(all.size(), 12u) << outcome.out.substr(0, 300);
     for (std::size_t i = 0; i < all.size(); ++i) {
         const bool good = i == 0 || i == 6;
         EXPECT_EQ(all[i].contains("error"), !good) << i;
@@ -67,6 +69,7 @@ TEST_F(BatchCommand, ErrorsNameTheirLineAndTheOthersRun) {
         EXPECT_EQ(all[i]["line"], i + 1);
         EXPECT_EQ(all[i]["error"].get<std::string>().rfind("line " + std::to_string(i + 1) + ": ", 0), 0u);
     }
+    EXPECT_NE(all[11]["error"].get<std::string>().find("\"prompt\" is given twice."), std::string::npos) << all[11];
     write_lines("{\"tokens\": [5, 6], \"n\": 2}\n{\"tokens\": [1, 2], \"n\": -1}\n");
     const std::string last = run("batch --prompts p.jsonl --json").last_error_line();
     EXPECT_EQ(last.rfind("decodescope: error: line 2: \"n\" is -1", 0), 0u) << last;
@@ -106,8 +109,13 @@ TEST_F(BatchCommand, TableAndArguments) {
     EXPECT_EQ(run("batch").code, 2);
     EXPECT_EQ(run("batch --prompts p.jsonl -p x").code, 2);
     EXPECT_EQ(run("batch --prompts missing.jsonl").code, 1);
-    write_lines("\n");
-    EXPECT_EQ(run_json("batch --prompts p.jsonl --json"), Json::array());
+    for (const char* nothing : {"", "\n", " \r\n\t\n"}) {
+        write_lines(nothing);
+        const Outcome empty = run("batch --prompts p.jsonl --json");
+        EXPECT_EQ(empty.code, 1);
+        EXPECT_NE(empty.last_error_line().find("p.jsonl has no lines with a prompt."), std::string::npos) << empty.err;
+        EXPECT_TRUE(empty.out.empty()) << empty.out;
+    }
     EXPECT_NE(run("batch --help").out.find("--prompts"), std::string::npos);
 }
 
@@ -130,6 +138,56 @@ TEST_F(BatchCommand, StoppedByASignal) {
         EXPECT_EQ(one["stop_reason"], "cancelled");
         EXPECT_EQ(one["steps"].size(), one["tokens"].size());
     }
+}
+
+// Ctrl-C while prompts are computed: what there is, and no more than that is claimed.
+TEST_F(BatchCommand, StoppedWithinThePrompts) {
+    std::string prompt = "5";
+    for (int i = 6; i < 1800; ++i) prompt += "," + std::to_string(i % 1700);
+    std::string lines;
+    for (int i = 0; i < 60; ++i) lines += "{\"tokens\": [" + prompt + "], \"n\": 50}\n";
+    write_lines(lines);
+    Json all;
+    std::size_t without = 0;
+    for (int tenths = 5; tenths <= 640 && without == 0; tenths *= 2) {
+        const std::string starter = "timeout --preserve-status -s INT " + std::to_string(tenths / 10.0);
+        const Outcome stopped = run_with("batch --prompts p.jsonl --ignore-eos --json", starter);
+        ASSERT_LT(stopped.code, 2) << "ended by a signal\n" << stopped.err;
+        if (stopped.code == 1) continue;  // it was still opening the model or reading the file
+        all = Json::parse(stopped.out, nullptr, false);
+        ASSERT_EQ(all.size(), 60u) << stopped.out.substr(0, 300);
+        for (const Json& one : all) without += one["tokens"].empty() ? 1 : 0;
+        const Outcome table = run_with("batch --prompts p.jsonl --ignore-eos", starter);
+        ASSERT_LT(table.code, 2) << "ended by a signal\n" << table.err;
+        if (table.code == 0) {
+            EXPECT_NE(table.out.find("cancelled"), std::string::npos) << table.out;
+        }
+    }
+    ASSERT_GT(without, 0u);
+    for (const Json& one : all) {
+        EXPECT_EQ(one["prompt_tokens"].size(), 1795u);
+        EXPECT_EQ(one["steps"].size(), one["tokens"].size());
+        EXPECT_LE(one["prefill"]["tokens"], 1795);
+        if (!one["tokens"].empty()) {
+            EXPECT_EQ(one["prefill"]["tokens"], 1795);
+        }
+    }
+    EXPECT_EQ(all.back()["stop_reason"], "cancelled");
+    EXPECT_EQ(all.back()["prefill"]["tokens"], 0);
+}
+
+// Nearly uniform over the vocabulary, so that bytes of every kind come.
+TEST_F(BatchCommand, TheTableIsText) {
+    std::string lines;
+    for (int seed = 0; seed < 40; ++seed)
+        lines += "{\"tokens\": [5], \"n\": 30, \"seed\": " + std::to_string(seed) + "}\n";
+    write_lines(lines);
+    const Outcome table = run("batch --prompts p.jsonl --ignore-eos --temperature 1e6");
+    ASSERT_EQ(table.code, 0) << table.err;
+    EXPECT_EQ(std::count(table.out.begin(), table.out.end(), '\n'), 41);
+    for (const char c : table.out)
+        ASSERT_TRUE(c == '\n' || (static_cast<unsigned char>(c) >= 0x20 && c != 0x7F)) << static_cast<int>(c);
+    EXPECT_NE(table.out.find("\\x"), std::string::npos);
 }
 
 // PG-09.

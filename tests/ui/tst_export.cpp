@@ -161,12 +161,15 @@ private Q_SLOTS:
                 row.max_ms = row.median_ms * 1.2;
                 result.rows.push_back(row);
             }
-        const Status written = write_sweep_charts(result, folder.path().toStdString(), "timing");
+        OutputSet files, nowhere;
+        Status written = write_sweep_charts(result, folder.path().toStdString(), "timing", files);
+        QVERIFY(!QFile::exists(folder.filePath(QStringLiteral("timing.png"))));  // not before all are there
+        if (written.ok()) written = files.commit();
         QVERIFY2(written.ok(), written.ok() ? "" : written.error().message.c_str());
         QCOMPARE(QImage(folder.filePath(QStringLiteral("timing.png"))).size(), ExportSize{}.pixels);
         check_svg(read(folder.filePath(QStringLiteral("timing.svg"))), QStringLiteral("sweep"));
         check_pdf(read(folder.filePath(QStringLiteral("timing.pdf"))), ExportSize{}.mm);
-        QVERIFY(!write_sweep_charts(result, "/no/such/folder", "timing").ok());
+        QVERIFY(!write_sweep_charts(result, "/no/such/folder", "timing", nowhere).ok());
     }
 
     void window_pictures_data() {
@@ -196,12 +199,14 @@ private Q_SLOTS:
         request.theme = theme.toStdString();
         request.panel = panel.toStdString();
         request.steps = 12;
-        const Status drawn = write_window_picture(make_fake_run(options), request);
+        OutputSet files;
+        Status drawn = write_window_picture(make_fake_run(options), request, files);
+        if (drawn.ok()) drawn = files.commit();
         QVERIFY2(drawn.ok(), drawn.ok() ? "" : drawn.error().message.c_str());
         QCOMPARE(QImage(folder.filePath(QStringLiteral("w.png"))).size(),
                  QSize(static_cast<int>(std::lround(1281 * scale)), static_cast<int>(std::lround(801 * scale))));
         request.panel = "no-such-panel";
-        QVERIFY(!write_window_picture(make_fake_run(options), request).ok());
+        QVERIFY(!write_window_picture(make_fake_run(options), request, files).ok());
     }
 
     // UI-10: a display that does not answer is a sentence, not the end of the program.

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "engine/support/counted.h"
+
 namespace decodescope {
 namespace {
 
@@ -70,8 +72,10 @@ Status PagedStrategy::room_for(CachePlan& plan, std::int64_t pages) const {
     if (missing > 0 && options_.may_grow) total += (missing + first_pages_ - 1) / first_pages_ * first_pages_;
     if (missing > 0 && (!options_.may_grow || total > kMostPages)) {
         return make_error(ErrorKind::Capacity,
-                          fmt::format("{} more tokens need {} pages of {} tokens and {} of {} are free.",
-                                      plan.new_tokens, pages, page_tokens(), pool_->free_pages(), pool_->pages()),
+                          fmt::format("{} {} {} of {} and {} of {} {} free.", counted(plan.new_tokens, "more token"),
+                                      plan.new_tokens == 1 ? "needs" : "need", counted(pages, "page"),
+                                      counted(page_tokens(), "token"), pool_->free_pages(), pool_->pages(),
+                                      pool_->free_pages() == 1 ? "is" : "are"),
                           "Choose more pages, or end another conversation.");
     }
     plan.fresh_pages = pool_->peek(pages);

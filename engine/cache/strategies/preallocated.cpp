@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "engine/cache/strategies/contiguous.h"
+#include "engine/support/counted.h"
 
 namespace decodescope {
 namespace {
@@ -19,7 +20,8 @@ protected:
         if (tokens <= capacity()) return capacity();
         return make_error(
             ErrorKind::Capacity,
-            fmt::format("The sequence would have {} tokens and the cache was allocated for {}.", tokens, capacity()),
+            fmt::format("The sequence would have {} and the cache was allocated for {}.", counted(tokens, "token"),
+                        capacity()),
             "Choose a larger capacity, or a strategy that grows.");
     }
 

@@ -262,5 +262,32 @@ TEST(Batch, CancelledSequencesKeepWhatTheyHave) {
     EXPECT_EQ(together.batch->pool()->free_pages(), 8);
 }
 
+// Ended within its prompt: the conversation is still that of the whole prompt, and the recording has what was fed.
+TEST(Batch, EndedWithinThePromptKeepsThePrompt) {
+    const Talk whole = talk(random_tokens(20, 97, 4), 5);
+    for (const char* cache : {"paged:page=4,pages=8", "preallocated", "recompute"}) {
+        for (const int fed_passes : {0, 1}) {
+            SCOPED_TRACE(fmt::format("{} after {} passes", cache, fed_passes));
+            Probed probed(make_tiny_llama());
+            Together together(probed.model, session_config(cache, "f32", 8));
+            together.add(whole);
+            together.run(fed_passes);
+            std::stop_source source;
+            probed.backend->on_run = [&](StepInputs&) { source.request_stop(); };
+            EXPECT_EQ(together.batch->step(source.get_token()).ok(), false);
+            together.batch->cancel(0);
+            const BatchSequence& ended = together.batch->sequence(0);
+            EXPECT_EQ(ended.tokens, whole.prompt);
+            EXPECT_EQ(ended.stop_reason, "cancelled");
+            EXPECT_FALSE(ended.error);
+            ASSERT_NE(ended.recording, nullptr);
+            ASSERT_EQ(ended.recording->step_count(), fed_passes);
+            if (fed_passes > 0) {
+                EXPECT_EQ(ended.recording->step(0)->row_count, 8);
+            }
+        }
+    }
+}
+
 }  // namespace
 }  // namespace decodescope

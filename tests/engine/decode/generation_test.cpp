@@ -102,6 +102,27 @@ TEST(Generation, BeyondTheCapacityIsAnErrorWithBothNumbers) {
     EXPECT_EQ(generation.pending_token(), before.back());
 }
 
+// What does not fit is said of the whole prompt, before its first pass.
+TEST(Generation, PromptsBeyondTheCapacityAreRefusedWhole) {
+    for (const auto& [cache, said] :
+         {std::pair("preallocated:capacity=10", "The sequence would have 20 tokens and the cache was allocated for 10."),
+          std::pair("paged:page=4,pages=3", "20 more tokens need 5 pages of 4 tokens and 3 of 3 are free.")}) {
+        Generation generation(session_of(loaded(make_tiny_llama()), session_config(cache, "f32", 8)), config_of(0),
+                              nullptr);
+        const Status status = generation.start(random_tokens(20, 97, 1), {}, {});
+        ASSERT_FALSE(status.ok());
+        EXPECT_EQ(status.error().kind, ErrorKind::Capacity);
+        EXPECT_EQ(status.error().message, said);
+        EXPECT_EQ(generation.session().tokens().size(), 0u);
+        EXPECT_TRUE(generation.start(random_tokens(9, 97, 1), {}, {}).ok());
+    }
+    for (const char* cache : {"growing", "ring:window=6", "h2o:budget=6,recent=2", "recompute"}) {
+        Generation generation(session_of(loaded(make_tiny_llama()), session_config(cache, "f32", 8)), config_of(0),
+                              nullptr);
+        EXPECT_TRUE(generation.start(random_tokens(20, 97, 1), {}, {}).ok()) << cache;
+    }
+}
+
 // TH-03: what is said of a prompt that goes through in several passes, and of a cache that keeps fewer rows than that.
 TEST(Generation, TH03_PassesOfAPromptAndTheRowsThatStay) {
     const struct {

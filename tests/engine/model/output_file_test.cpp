@@ -120,5 +120,45 @@ TEST_F(OutputFiles, FullDiskIsAnErrorAndTheOlderFileStays) {
     EXPECT_EQ(names(), 1u);
 }
 
+TEST_F(OutputFiles, SetsAppearTogetherOrNotAtAll) {
+    ASSERT_TRUE(write_file(path("a"), "old").ok());
+    {
+        OutputSet left;
+        EXPECT_TRUE(left.add(path("a"), "new").ok());
+        EXPECT_TRUE(left.add(path("b"), "new").ok());
+        EXPECT_FALSE(left.add(path("no/such/c"), "new").ok());
+        EXPECT_EQ(content(path("a")), "old");
+    }
+    EXPECT_EQ(content(path("a")), "old");
+    EXPECT_EQ(names(), 1u);
+    OutputSet set;
+    ASSERT_TRUE(set.add(path("a"), "new").ok());
+    auto open = set.create(path("b"));
+    ASSERT_TRUE(open.ok());
+    (*open)->write("one");
+    (*open)->write("two");
+    EXPECT_EQ(set.names(), "a, b");
+    EXPECT_FALSE(fs::exists(path("b")));
+    const Status status = set.commit();
+    ASSERT_TRUE(status.ok()) << status.error().text();
+    EXPECT_EQ(content(path("a")), "new");
+    EXPECT_EQ(content(path("b")), "onetwo");
+    EXPECT_EQ(names(), 2u);
+}
+
+TEST_F(OutputFiles, AFullDiskIsFoundBeforeTheWork) {
+    rlimit before{};
+    getrlimit(RLIMIT_FSIZE, &before);
+    auto* const handler = std::signal(SIGXFSZ, SIG_IGN);
+    const rlimit small{1000, before.rlim_max};
+    setrlimit(RLIMIT_FSIZE, &small);
+    const Status status = check_output(path("a"));
+    setrlimit(RLIMIT_FSIZE, &before);
+    std::signal(SIGXFSZ, handler);
+    ASSERT_FALSE(status.ok());
+    EXPECT_NE(status.error().hint.find("ulimit -f"), std::string::npos) << status.error().text();
+    EXPECT_EQ(names(), 0u);
+}
+
 }  // namespace
 }  // namespace decodescope
