@@ -3064,12 +3064,12 @@
         <translation>比较：%1</translation>
     </message>
     <message>
-        <location filename="../../ui/session/session_controller.cpp" line="82"/>
+        <location filename="../../ui/session/session_controller.cpp" line="102"/>
         <source>Only a cache with pages shares them between branches; choose a paged cache first.</source>
         <translation>只有分页缓存才能在分支之间共享页；请先选择分页缓存。</translation>
     </message>
     <message>
-        <location filename="../../ui/session/session_controller.cpp" line="87"/>
+        <location filename="../../ui/session/session_controller.cpp" line="107"/>
         <source>There is only this run; fork it to have branches.</source>
         <translation>只有这一次运行；分叉后才有分支。</translation>
     </message>
@@ -3549,141 +3549,141 @@
         <translation>模型接着写的开头</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="128"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="133"/>
         <source>To the first step</source>
         <translation>到第一步</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="129"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="134"/>
         <source>To the first step (Home). At the first step: start again with the same prompt</source>
         <translation>到第一步 (Home)。已在第一步时：用同样的提示重新开始</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="136"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="141"/>
         <source>Step back</source>
         <translation>后退一步</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="136"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="141"/>
         <source>One step back: only the view moves (Left)</source>
         <translation>后退一步：只移动视图（左方向键）</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="138"/>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="216"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="143"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="221"/>
         <source>▶ Play</source>
         <translation>▶ 播放</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="138"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="143"/>
         <source>Play or pause</source>
         <translation>播放或暂停</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="138"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="143"/>
         <source>Play or pause (Space)</source>
         <translation>播放或暂停（空格）</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="141"/>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="208"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="146"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="213"/>
         <source>Step ▶|</source>
         <translation>步进 ▶|</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="141"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="146"/>
         <source>Step</source>
         <translation>步进</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="142"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="147"/>
         <source>One step: shown again while the view is back, generated at the end (Right)</source>
         <translation>前进一步：视图靠后时回放，在末尾则生成（右方向键）</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="144"/>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="209"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="149"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="214"/>
         <source>▶▶ End</source>
         <translation>▶▶ 到底</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="144"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="149"/>
         <source>Run to the end</source>
         <translation>运行到底</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="144"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="149"/>
         <source>Run to the end as fast as it goes (End)</source>
         <translation>全速运行到底 (End)</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="146"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="151"/>
         <source>speed</source>
         <translation>速度</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="157"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="162"/>
         <source>Race</source>
         <translation>竞速</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="158"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="163"/>
         <source>Race: after each step the same tokens go once more through the whole model without a cache</source>
         <translation>竞速：每步之后，同样的词元不用缓存再通过整个模型一次</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="162"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="167"/>
         <source>Settings</source>
         <translation>设置</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="163"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="168"/>
         <source>Sampler, seed, KV format, weights, threads, capture, length (Ctrl+,)</source>
         <translation>采样、种子、KV 格式、权重、线程、采集、长度 (Ctrl+,)</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="166"/>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="210"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="171"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="215"/>
         <source>Present F11</source>
         <translation>演示 F11</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="167"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="172"/>
         <source>Large type and chosen panels, for a lecture hall (F11)</source>
         <translation>大字号和选定的面板，适合课堂 (F11)</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="172"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="177"/>
         <source>Menu</source>
         <translation>菜单</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="173"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="178"/>
         <source>Menu (F10)</source>
         <translation>菜单 (F10)</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="224"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="229"/>
         <source>Model folder…</source>
         <translation>模型文件夹…</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="267"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="274"/>
         <source>%1 It is chosen as %2.</source>
         <translation>%1 选用时取 %2。</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="281"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="288"/>
         <source>Own text…</source>
         <translation>自己的文字…</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="283"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="290"/>
         <source>As recorded</source>
         <translation>如录制</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="215"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="220"/>
         <source>❚❚ Pause</source>
         <translation>❚❚ 暂停</translation>
     </message>
