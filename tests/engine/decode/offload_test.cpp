@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdlib>
 #include <filesystem>
@@ -356,9 +357,14 @@ TEST(OffloadPlantedBug, ARowThatIsNotReturned) {
         forgetful.inner = inputs.visitor;
         inputs.visitor = &forgetful;
     };
-    const auto logits = feed_all(*session, text(0, 10), 1).logits;
-    EXPECT_EQ(logits[3], expected[3]);
-    EXPECT_NE(logits[5], expected[5]);
+    // Seen as other logits or, where unwritten storage is poisoned, as logits that are not finite.
+    int seen_at = -1;
+    for (int i = 0; i < 10 && seen_at < 0; ++i) {
+        auto pass = session->feed(text(i, 1), {});
+        if (!pass.ok() || !std::ranges::equal(pass->logits, expected[static_cast<std::size_t>(i)])) seen_at = i;
+    }
+    EXPECT_GE(seen_at, 4);
+    EXPECT_LE(seen_at, 5);
 }
 
 // An error of a layer ends the step, with nothing fed.
