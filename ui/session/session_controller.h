@@ -34,7 +34,7 @@ enum class SessionAction {
     CancelWork, SaveRecording, OpenRecording, SwitchBranch, Inspect,
 };
 
-// A run of this session that was left for a fork of it, or the one that is shown.
+// A run that was left for a fork of it, or the one that is shown.
 struct SessionBranch {
     int number = 1;     // in the order in which they began
     int tokens = 0;     // that were fed when it was last left or made
