@@ -115,8 +115,8 @@ private:
         if (facts() == nullptr) return;
         // In slow motion the line of a stage may take two; the sentences do not jump with each stage.
         const int stage_lines = walk_.empty() ? 1 : 2;
-        const int below =
-            chips_->sizeHint().height() + stage_lines * QFontMetrics(theme().note()).height() + theme().grid() * 6;
+        const int below = chips_->sizeHint().height() + stage_lines * QFontMetrics(theme().note()).height() +
+                          bars_->minimumSizeHint().height() + 3 * layout()->spacing();
         QStringList shown = lines_;
         constexpr int kLeast = 1;
         const QFontMetrics metrics(theme().body());

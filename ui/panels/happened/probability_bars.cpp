@@ -16,7 +16,7 @@ ProbabilityBars::ProbabilityBars(QWidget* parent) : QWidget(parent) {
 }
 
 QSize ProbabilityBars::sizeHint() const { return {400, theme().grid() * 20}; }
-QSize ProbabilityBars::minimumSizeHint() const { return {160, theme().grid() * 5}; }
+QSize ProbabilityBars::minimumSizeHint() const { return {160, theme().grid() * 4}; }
 
 void ProbabilityBars::set_bars(std::vector<ProbabilityBar> bars, const QString& empty_text) {
     bars_ = std::move(bars);
