@@ -33,8 +33,7 @@ Json parts_json(const RunFacts& facts, std::int64_t tokens) {
     const auto format = parse_kv_format(facts.kv_type);
     Json parts = Json::object();
     if (!format.ok() || (format->k != ElementType::I8 && format->v != ElementType::I8)) return parts;
-    const ModelConfig& c = facts.config;
-    const KvShape shape{static_cast<int>(c.layers), static_cast<int>(c.kv_heads), static_cast<int>(c.head_dim), *format};
+    const KvShape shape = KvShape::of(facts.config, *format);
     parts["kv_bytes_scales"] = shape.scale_bytes(tokens);
     if (format->has_residual()) parts["kv_bytes_residual"] = shape.residual_used_bytes(tokens);
     return parts;

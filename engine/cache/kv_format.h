@@ -61,12 +61,16 @@ std::string part_name(const KvFormat& format, KvPart part);  // "int8-kivi"
 // K and V chosen apart from kKvTypes, with the default options.
 KvFormat kv_format_of(const KvTypeInfo& k, const KvTypeInfo& v);
 
+struct ModelConfig;
+
 // Bytes of K and V as they are stored, scales included.
 struct KvShape {
     int layers = 0;
     int kv_heads = 0;
     int head_dim = 0;
     KvFormat format;
+
+    static KvShape of(const ModelConfig& config, const KvFormat& format);
 
     // K and V of one token in one layer, outside of a residual:
     // kv_heads * (bytes of a K row + bytes of a V row), a row being head_dim elements and the scale of int8. Formats

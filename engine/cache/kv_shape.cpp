@@ -2,9 +2,15 @@
 #include <fmt/format.h>
 
 #include "engine/cache/kv_format.h"
+#include "engine/model/model_config.h"
 #include "kernels/api/int8_row.h"
 
 namespace decodescope {
+
+KvShape KvShape::of(const ModelConfig& config, const KvFormat& format) {
+    return {static_cast<int>(config.layers), static_cast<int>(config.kv_heads), static_cast<int>(config.head_dim),
+            format};
+}
 
 std::int64_t KvShape::head_bytes(KvPart part, std::int64_t rows) const {
     if (!shares_scales(part)) return rows * kv_row_bytes(format.type(part), head_dim);

@@ -14,11 +14,6 @@ namespace {
 // activations.
 constexpr std::int64_t kPrefillRows = 256;
 
-KvShape kv_shape(const ModelConfig& config, const KvFormat& format) {
-    return {static_cast<int>(config.layers), static_cast<int>(config.kv_heads), static_cast<int>(config.head_dim),
-            format};
-}
-
 std::vector<SlotMove> used_slots(const CacheStrategy& strategy) {
     const EntryList entries = strategy.entries();
     std::vector<std::int64_t> slot_list;
@@ -41,7 +36,7 @@ std::vector<SlotMove> runs_of(std::span<const std::int64_t> slot_list) {
 }
 
 Result<std::int64_t> kv_bytes(const LoadedModel& model, const KvFormat& format, std::int64_t tokens) {
-    const KvShape shape = kv_shape(model.model->config, format);
+    const KvShape shape = KvShape::of(model.model->config, format);
     auto bytes = shape.total_bytes(tokens);
     if (bytes.ok() && format.has_residual()) return *bytes + shape.residual_bytes();
     return bytes;
@@ -49,7 +44,7 @@ Result<std::int64_t> kv_bytes(const LoadedModel& model, const KvFormat& format, 
 
 Result<std::vector<std::shared_ptr<KvStorage>>> make_storages(const LoadedModel& model, const KvFormat& format,
                                                               const LayerGroups& cache, OffloadPlace place) {
-    KvShape shape = kv_shape(model.model->config, format);
+    KvShape shape = KvShape::of(model.model->config, format);
     std::int64_t bytes = 0;       // of all groups: refused before the first is allocated
     std::int64_t pool_bytes = 0;  // of a layer
     for (int g = 0; g < cache.count(); ++g) {

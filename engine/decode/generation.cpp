@@ -67,11 +67,7 @@ struct Generation::State {
         return std::find(ends.begin(), ends.end(), token) != ends.end() || tokenizer().eos() == token;
     }
     bool length_reached() const { return config.new_tokens > 0 && generated() >= config.new_tokens; }
-    std::span<const float> sampled_logits() const {
-        const std::int64_t limit = model().sampled_vocabulary;
-        const std::size_t count = limit > 0 ? std::min(logits.size(), static_cast<std::size_t>(limit)) : logits.size();
-        return std::span<const float>(logits).first(count);
-    }
+    std::span<const float> sampled_logits() const { return sampled_part(logits, model().sampled_vocabulary); }
 
     Status check_prompt(std::span<const std::int32_t> prompt) const;
     void open(std::size_t fed, Phase phase, bool sample);

@@ -65,12 +65,7 @@ Status SessionBase::check_tokens(std::span<const std::int32_t> tokens) const {
                           fmt::format("{} tokens are more than the {} rows that one pass takes now.", count,
                                       max_pass_rows()));
     }
-    const std::int64_t seen = cache_.tokens_seen();
-    if (seen + count > context()) {
-        return make_error(ErrorKind::Capacity,
-                          fmt::format("The sequence would have {} tokens and the context of the model is {}.",
-                                      seen + count, context()));
-    }
+    DS_RETURN_IF_ERROR(check_context(count));
     const std::int64_t vocabulary = model_->program.vocabulary;
     for (const std::int32_t token : tokens) {
         if (token < 0 || token >= vocabulary) {
@@ -81,9 +76,18 @@ Status SessionBase::check_tokens(std::span<const std::int32_t> tokens) const {
     return {};
 }
 
+Status SessionBase::check_context(std::int64_t new_tokens) const {
+    const std::int64_t tokens = cache_.tokens_seen() + new_tokens;
+    if (tokens <= context()) return {};
+    return make_error(
+        ErrorKind::Capacity,
+        fmt::format("The sequence would have {} tokens and the context of the model is {}.", tokens, context()));
+}
+
 // A strategy that takes tokens in portions always has room for the next one.
 Status SessionBase::check_room(std::int64_t new_tokens) const {
     if (new_tokens <= 0) return {};
+    DS_RETURN_IF_ERROR(check_context(new_tokens));
     const auto plans = cache_.plan(std::min(new_tokens, cache_.most_new_tokens()));
     return plans.ok() ? Status() : Status(plans.error());
 }

@@ -76,6 +76,7 @@ private:
     PassResult new_result() const;
     Result<PassResult> take_pass(std::span<const std::int32_t> tokens, PassResult result);
     Status check_tokens(std::span<const std::int32_t> tokens) const;
+    Status check_context(std::int64_t new_tokens) const;  // that so many more find positions
     Status check_finite(const PassResult& result) const;
     void observe();
     void list_evicted(PassResult& result) const;

@@ -117,9 +117,9 @@ std::vector<std::string> config_names(std::span<const CompareConfig> configs) {
     const bool backend = all_equal(configs, [](const CompareConfig& c) { return c.backend; });
     for (const CompareConfig& config : configs) {
         std::string name = to_string(config.cache);
-        if (!kv) name += " " + to_string(config.kv);
-        if (!weights) name += " " + weights_text(config);
-        if (!backend) name += " on " + config.backend;
+        if (!kv) name.append(" ").append(to_string(config.kv));
+        if (!weights) name.append(" ").append(weights_text(config));
+        if (!backend) name.append(" on ").append(config.backend);
         std::string unique = name;
         for (int copy = 2; std::find(names.begin(), names.end(), unique) != names.end(); ++copy)
             unique = fmt::format("{} ({})", name, copy);

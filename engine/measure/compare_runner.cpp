@@ -130,6 +130,7 @@ private:
         Lane& lane = lanes_[index];
         if (!lane.session->tokens().empty()) DS_RETURN_IF_ERROR(lane.session->reset());
         lane.pass = {};
+        DS_RETURN_IF_ERROR(lane.session->check_room(std::ssize(request_.prompt)));
         DS_RETURN_IF_ERROR(feed(lane, request_.prompt));
         if (keep) lane.prefill_micros.push_back(lane.pass.micros);
         return {};
@@ -197,19 +198,21 @@ private:
 
     // The passes of one step are compared and kept when every lane has made its own.
     Status take_over_passes() {
-        const std::span<const float> reference = lanes_.front().logits;
+        const std::span<const float> all = lanes_.front().logits;
+        const std::span<const float> reference = sampled_part(all, parts_.sampled_vocabulary);
         const std::int32_t best = greedy_token(reference);
         for (std::size_t i = 0; i < lanes_.size(); ++i) {
             Lane& lane = lanes_[i];
             if (lane.session == nullptr) continue;
-            if (lane.logits.size() != reference.size())
+            if (lane.logits.size() != all.size())
                 return named_config_error(i + 1, make_error(ErrorKind::Argument,
                                                             fmt::format("it gives {} logits and the reference {}.",
-                                                                        lane.logits.size(), reference.size())));
+                                                                        lane.logits.size(), all.size())));
             if (i > 0) {
-                lane.pass.max_abs_logit_diff = max_abs_difference(reference, lane.logits);
-                lane.pass.kl = kl_divergence(reference, lane.logits);
-                lane.pass.same_token = greedy_token(lane.logits) == best;
+                const auto own = sampled_part(lane.logits, parts_.sampled_vocabulary);
+                lane.pass.max_abs_logit_diff = max_abs_difference(reference, own);
+                lane.pass.kl = kl_divergence(reference, own);
+                lane.pass.same_token = greedy_token(own) == best;
             }
             out(i).passes.push_back(lane.pass);
             DS_RETURN_IF_ERROR(settle(i, sample(i)));
@@ -230,10 +233,7 @@ private:
     }
 
     Result<std::int32_t> sample_next(Lane& lane) {
-        const std::int64_t limit = parts_.sampled_vocabulary;
-        const std::size_t count = lane.logits.size();
-        return lane.sampler.sample(
-            lane.logits.first(limit > 0 ? std::min(count, static_cast<std::size_t>(limit)) : count));
+        return lane.sampler.sample(sampled_part(lane.logits, parts_.sampled_vocabulary));
     }
 
     Status write_own_texts() {

@@ -138,9 +138,7 @@ StepShape causal_shape(const ModelConfig& config, std::int64_t past, std::int64_
     shape.attended = rows * past + rows * (rows + 1) / 2;  // the row at position p reads p + 1 entries
     shape.entries = past + rows;
     if (!has_cache) return shape;
-    const KvShape stored{static_cast<int>(config.layers), static_cast<int>(config.kv_heads),
-                         static_cast<int>(config.head_dim), kv};
-    count_kv_bytes(stored, past, shape);
+    count_kv_bytes(KvShape::of(config, kv), past, shape);
     return shape;
 }
 

@@ -28,7 +28,9 @@ struct Sums {
 class FormatRuns {
 public:
     FormatRuns(std::unique_ptr<DecodeSession> exact, std::unique_ptr<DecodeSession> coarse)
-        : exact_(std::move(exact)), coarse_(std::move(coarse)) {}
+        : exact_(std::move(exact)),
+          coarse_(std::move(coarse)),
+          sampled_(exact_->model().model->sampled_vocabulary) {}
 
     // Feeds the tokens to both, in passes that both can take, and compares every row of logits.
     Status feed(std::span<const std::int32_t> tokens, const ProgressFn& progress, std::int64_t total,
@@ -42,8 +44,9 @@ public:
             if (!coarse.ok()) return coarse.error();
             const std::size_t width = exact->logits.size();
             for (std::size_t row = 0; row < rows; ++row)
-                compare(exact->all_logits.subspan(row * width, width), coarse->all_logits.subspan(row * width, width));
-            next_ = greedy_token(exact->logits);
+                compare(sampled_part(exact->all_logits.subspan(row * width, width), sampled_),
+                        sampled_part(coarse->all_logits.subspan(row * width, width), sampled_));
+            next_ = greedy_token(sampled_part(exact->logits, sampled_));
             tokens = tokens.subspan(rows);
             if (progress) progress(error_.tokens, total);
         }
@@ -101,6 +104,7 @@ private:
     }
 
     std::unique_ptr<DecodeSession> exact_, coarse_;
+    std::int64_t sampled_;  // ids that may be sampled, the first ones
     FormatError error_;
     double kl_sum_ = 0;
     std::int32_t next_ = -1;

@@ -15,7 +15,7 @@ namespace {
 class SessionLane final : public RecomputeLane {
 public:
     SessionLane(std::unique_ptr<DecodeSession> session, std::int64_t sampled)
-        : session_(std::move(session)), sampled_(static_cast<std::size_t>(sampled)) {}
+        : session_(std::move(session)), sampled_(sampled) {}
 
     Result<RacePoint> compare(std::span<const std::int32_t> tokens, std::span<const float> cached_logits,
                               double cached_micros, std::stop_token stop) override {
@@ -31,9 +31,7 @@ public:
         point.length = static_cast<std::int32_t>(tokens.size());
         point.cached_micros = cached_micros;
         point.recompute_micros = *micros;
-        // Rows that only pad the embedding are never sampled: they decide nothing here either.
-        const auto own = logits_.first(sampled_ > 0 ? std::min(sampled_, logits_.size()) : logits_.size());
-        const auto cached = cached_logits.first(own.size());
+        const auto own = sampled_part(logits_, sampled_), cached = sampled_part(cached_logits, sampled_);
         point.max_abs_logit_diff = max_abs_difference(own, cached);
         point.same_token = greedy_token(own) == greedy_token(cached);
         return point;
@@ -51,7 +49,7 @@ private:
     }
 
     std::unique_ptr<DecodeSession> session_;
-    std::size_t sampled_;  // ids that may be sampled, the first ones; 0: all
+    std::int64_t sampled_;  // ids that may be sampled, the first ones; 0: all
     std::span<const float> logits_;  // the session's, valid until its next call
     bool warm_up_ = false;
 };

@@ -1,8 +1,10 @@
 // A model ready to be given to a backend: description, weights (mapped, not copied), tokenizer.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <stop_token>
 #include <string>
 #include <vector>
@@ -54,6 +56,14 @@ struct Model {
     // Highest id that may be sampled + 1; smaller than the vocabulary when the embedding is padded.
     std::int64_t sampled_vocabulary = 0;
 };
+
+// The logits [vocabulary] of the ids that may be sampled; all of them where `sampled_vocabulary` is 0. Rows that only
+// pad the embedding are numbers like any other: whatever picks or compares tokens looks at this part.
+inline std::span<const float> sampled_part(std::span<const float> logits, std::int64_t sampled_vocabulary) {
+    const auto limit = static_cast<std::size_t>(sampled_vocabulary);
+    return limit > 0 ? logits.first(std::min(limit, logits.size())) : logits;
+}
+
 using ModelPtr = std::shared_ptr<const Model>;
 
 struct ModelInfo {  // what `info` and the list of models show before loading

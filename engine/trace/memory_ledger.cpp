@@ -33,9 +33,7 @@ public:
     explicit KvFormula(const RunFacts& facts) {
         const auto format = parse_kv_format(facts.kv_type);
         if (!format.ok()) return;
-        const ModelConfig& c = facts.config;
-        shape_ = KvShape{static_cast<int>(c.layers), static_cast<int>(c.kv_heads), static_cast<int>(c.head_dim),
-                         *format};
+        shape_ = KvShape::of(facts.config, *format);
         if (!format->has_residual()) write_token_formula();
     }
 

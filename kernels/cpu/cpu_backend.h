@@ -19,12 +19,12 @@ enum class BatchedProducts { Automatic, OpenBlas, Own };
 
 struct CpuBackendOptions {
     int threads = 0;                     // 0: all cores
-    std::string instruction_set;         // empty: the best of this machine; else one of cpu_instruction_sets()
+    std::string instruction_set{};       // empty: the best of this machine; else one of cpu_instruction_sets()
     BatchedProducts batched_products = BatchedProducts::Automatic;
     std::int64_t memory_limit_bytes = 0; // in all; 0: what the machine has
     std::int64_t fail_allocation = 0;    // tests: the n-th allocation fails, counted from 1
     // Tests: called before each piece of work that a stop can end, with its multiply-adds times two, from any thread.
-    std::function<void(std::int64_t flops)> on_tile;
+    std::function<void(std::int64_t flops)> on_tile{};
 };
 
 // Error of kind Argument for an unknown instruction set or a thread count that is not in 0 .. 1024.

@@ -11,10 +11,14 @@ endif()
 
 find_program(CCACHE_PROGRAM ccache)
 if(CCACHE_PROGRAM)
-    set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE_PROGRAM})
+    # A precompiled header is an input like any other, and dates in it do not matter.
+    set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros ${CCACHE_PROGRAM})
+    add_compile_options("$<$<COMPILE_LANG_AND_ID:CXX,GNU>:-fpch-preprocess>")
 endif()
 
 add_compile_options("$<$<COMPILE_LANGUAGE:C,CXX>:-Wall;-Wextra;-Wno-unused-parameter>")
+# GCC 12 sees overlapping copies where strings are put together (its bug 105651).
+add_compile_options("$<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-restrict;-Wno-stringop-overflow>")
 if(DECODESCOPE_SANITIZE)
     string(REPLACE "," ";" sanitizers "${DECODESCOPE_SANITIZE}")
     foreach(sanitizer IN LISTS sanitizers)
@@ -34,11 +38,15 @@ function(decodescope_library name)
     target_compile_definitions(${name} PUBLIC $<$<CONFIG:Debug>:DECODESCOPE_DEBUG=1>)
 endfunction()
 
-# The same for code that uses Qt: moc, the keyword ban and a precompiled header.
+# The same for code that uses Qt: moc and the keyword ban.
 function(decodescope_qt_library name)
     decodescope_library(${name} ${ARGN})
     decodescope_use_qt(${name})
 endfunction()
+
+# Headers of the standard library and fmt that most files include: compiled once for a library, read by each file.
+set(decodescope_common_headers <fmt/format.h> <algorithm> <cmath> <functional> <map> <memory> <optional> <span>
+    <stop_token> <string> <vector>)
 
 function(decodescope_use_qt name)
     set_target_properties(${name} PROPERTIES AUTOMOC ON)

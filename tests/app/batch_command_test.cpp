@@ -143,7 +143,7 @@ TEST_F(BatchCommand, StoppedByASignal) {
 // Ctrl-C while prompts are computed: what there is, and no more than that is claimed.
 TEST_F(BatchCommand, StoppedWithinThePrompts) {
     std::string prompt = "5";
-    for (int i = 6; i < 1800; ++i) prompt += "," + std::to_string(i % 1700);
+    for (int i = 6; i < 1800; ++i) prompt.append(",").append(std::to_string(i % 1700));
     std::string lines;
     for (int i = 0; i < 60; ++i) lines += "{\"tokens\": [" + prompt + "], \"n\": 50}\n";
     write_lines(lines);

@@ -24,7 +24,7 @@ protected:
 TEST_F(ProgramStops, LimitsOfFileSizesAreOneSentence) {
     std::string tokens = "5";
     for (int i = 0; i < 40; ++i) tokens += ",6";
-    for (const std::string line : {"generate --json --tokens " + tokens + " -n 2 --trace t.jsonl",
+    for (const std::string& line : {"generate --json --tokens " + tokens + " -n 2 --trace t.jsonl",
                                    "generate --tokens " + tokens + " -n 2 --cache preallocated:offload=file",
                                    std::string("bench --lengths 8 --repeats 1 -o .")}) {
         const Outcome outcome = run_limited(4, line);

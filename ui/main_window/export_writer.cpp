@@ -184,7 +184,8 @@ Status write_export(const ExportItem& item, const RunFacts& facts, const QString
         return make_error(ErrorKind::Argument, item.title.toStdString() + " has no data, only a picture.",
                           "Choose PNG, SVG or PDF.");
     return make_error(ErrorKind::Argument,
-                      "A file that ends with ." + suffix.toStdString() + " is no format for export.",
+                      suffix.isEmpty() ? path.toStdString() + " has no ending that names a format for export."
+                                       : "A file that ends with ." + suffix.toStdString() + " is no format for export.",
                       "Use .png, .svg, .pdf, .csv or .json.");
 }
 

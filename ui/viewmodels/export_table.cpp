@@ -80,10 +80,11 @@ std::string to_csv(const ExportTable& table, const RunFacts& facts) {
     std::string out = fmt::format("# {}\n", one_line(table.title));
     for (const auto& [name, value] : run_fact_cells(facts))
         out += fmt::format("# {}: {}\n", name, one_line(std::visit(ToText{}, value)));
-    for (std::size_t c = 0; c < table.columns.size(); ++c) out += (c == 0 ? "" : ",") + quoted(table.columns[c]);
+    for (std::size_t c = 0; c < table.columns.size(); ++c) out.append(c == 0 ? "" : ",").append(quoted(table.columns[c]));
     out += '\n';
     for (const auto& row : table.rows) {
-        for (std::size_t c = 0; c < row.size(); ++c) out += (c == 0 ? "" : ",") + quoted(std::visit(ToText{}, row[c]));
+        for (std::size_t c = 0; c < row.size(); ++c)
+            out.append(c == 0 ? "" : ",").append(quoted(std::visit(ToText{}, row[c])));
         out += '\n';
     }
     return out;

@@ -55,9 +55,7 @@ QStringList page_words(const KvFacts& kv, std::int64_t residual_bytes) {
 std::int64_t residual_bytes(const RunFacts& facts) {
     const auto format = parse_kv_format(facts.kv_type);
     if (!format.ok() || !format->has_residual()) return 0;
-    const ModelConfig& c = facts.config;
-    return KvShape{static_cast<int>(c.layers), static_cast<int>(c.kv_heads), static_cast<int>(c.head_dim), *format}
-        .residual_bytes();
+    return KvShape::of(facts.config, *format).residual_bytes();
 }
 
 QString capacity_words(const KvFacts& kv) {

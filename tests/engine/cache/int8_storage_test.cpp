@@ -128,6 +128,61 @@ TEST(Int8Storage, ScalesMoveWithTheirRows) {
     }
 }
 
+// QT-05: a key ten times larger than all before widens the scale of its own group and is kept within half a step; groups
+// that are closed do not change a bit.
+TEST(Int8Storage, QT05_ATenTimesLargerTokenChangesItsOwnGroup) {
+    constexpr int kWidth = 6, kTokens = 24, kLarge = 13;
+    std::shared_ptr<Backend> backend = make_reference_backend();
+    const KvShape shape{1, 1, kWidth, format_of("k=int8-kivi(group=8,residual=0),v=f32")};
+    auto storage = std::move(KvStorage::create(backend, shape, false, kTokens).value());
+    auto residual = std::move(KvResidual::create(backend, shape).value());
+    test::Random random(5);
+    std::vector<std::vector<float>> keys;
+    for (int t = 0; t < kTokens; ++t) {
+        auto& key = keys.emplace_back();
+        for (int i = 0; i < kWidth; ++i) key.push_back((t == kLarge ? 10.0f : 1.0f) * random.uniform(0.5f, 1.0f));
+    }
+    EntryList entries;
+    entries.count = kTokens;
+    std::vector<float> closed, row(kWidth);
+    const auto stored = [&](int token) {
+        EXPECT_TRUE(storage->read_rows(0, KvPart::K, token, 1, row).ok());
+        return row;
+    };
+    for (int t = 0; t < kTokens; ++t) {
+        KvView view;
+        residual->attach(0, t, view);
+        const auto rows = reinterpret_cast<float*>(view.k.tail);
+        std::copy(keys[static_cast<std::size_t>(t)].begin(), keys[static_cast<std::size_t>(t)].end(),
+                  rows + t % view.k.tail_rows * view.k.tail_row_stride);
+        ASSERT_TRUE(residual->quantize(entries, t, t + 1, *storage).ok());
+        if (t == 7)
+            for (int closed_token = 0; closed_token < 8; ++closed_token) {
+                const auto values = stored(closed_token);
+                closed.insert(closed.end(), values.begin(), values.end());
+            }
+    }
+    for (int group = 0; group < 3; ++group) {
+        for (int i = 0; i < kWidth; ++i) {
+            float low = std::numeric_limits<float>::infinity(), high = -low;
+            for (int t = 8 * group; t < 8 * group + 8; ++t) {
+                low = std::min(low, keys[static_cast<std::size_t>(t)][static_cast<std::size_t>(i)]);
+                high = std::max(high, keys[static_cast<std::size_t>(t)][static_cast<std::size_t>(i)]);
+            }
+            const float half_step = (high - low) / 254 / 2;
+            EXPECT_EQ(half_step > 0.01f, group == 1) << group;
+            for (int t = 8 * group; t < 8 * group + 8; ++t)
+                EXPECT_NEAR(stored(t)[static_cast<std::size_t>(i)],
+                            keys[static_cast<std::size_t>(t)][static_cast<std::size_t>(i)], half_step * 1.001f)
+                    << t;
+        }
+    }
+    for (int t = 0; t < 8; ++t) {
+        const auto values = stored(t);
+        EXPECT_TRUE(std::equal(values.begin(), values.end(), closed.begin() + t * kWidth)) << t;
+    }
+}
+
 // Debug builds: what was never written and what was given up reads as NaN, codes are 0x80.
 TEST(Int8Storage, FreeStorageReadsAsNan) {
 #ifdef DECODESCOPE_DEBUG

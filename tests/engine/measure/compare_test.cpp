@@ -203,6 +203,26 @@ TEST_F(CompareTest, EndTokenEndsTheReference) {
     EXPECT_EQ(run()->stop_reason, "context_full");
 }
 
+// Rows that pad the embedding are larger than every other and differ: they decide nothing, and no difference is theirs.
+TEST_F(CompareTest, LD15_PaddedRowsDecideNothing) {
+    parts_.sampled_vocabulary = 4;
+    const auto create = parts_.create;
+    parts_.create = [this, create](std::size_t lane, const SessionConfig& config) {
+        auto session = create(lane, config);
+        sessions_.back()->logits()[4] = lane == 0 ? 9.0f : -9.0f;
+        return session;
+    };
+    const auto result = run();
+    ASSERT_TRUE(result.ok()) << result.error().text();
+    const CompareLane& lane = result->lanes[1];
+    EXPECT_EQ(lane.first_different, -1);
+    for (const ComparePass& pass : lane.passes) {
+        EXPECT_TRUE(pass.same_token);
+        EXPECT_EQ(pass.max_abs_logit_diff, 0);
+        EXPECT_EQ(pass.kl, 0);
+    }
+}
+
 TEST_F(CompareTest, RefusalOfASessionNamesTheConfiguration) {
     parts_.create = [](std::size_t lane, const SessionConfig&) -> Result<std::unique_ptr<DecodeSession>> {
         if (lane == 1) return make_error(ErrorKind::Unsupported, "no such pair.");
@@ -305,6 +325,22 @@ TEST(Compare, SW07_LossyOnesShowWhereTheyPart) {
     // The text that the ring writes is that of a run on its own.
     const CompareResult alone = compare({"cache=ring:window=4"}, 12, 24);
     EXPECT_EQ(alone.lanes[0].tokens, ring.tokens);
+}
+
+// The whole prompt is named, not the portion that did not fit.
+TEST(Compare, CC14_PromptBeyondTheContextNamesBothNumbers) {
+    const auto model = make_tiny_llama();
+    const std::int64_t context = model->config.context;
+    CompareRequest request;
+    request.configs = *parse_compare_configs(std::vector<std::string>{"cache=growing", "cache=preallocated"});
+    request.prompt = random_tokens(context + 1, model->config.vocabulary, 5);
+    request.prefill_chunk = 16;
+    const auto result = run_compare(model, registry(), {}, request, {}, {}, {});
+    ASSERT_FALSE(result.ok());
+    const std::string& said = result.error().message;
+    EXPECT_THAT(said, testing::HasSubstr(std::to_string(context + 1)));
+    EXPECT_THAT(said, testing::HasSubstr(" " + std::to_string(context)));
+    EXPECT_THAT(said, testing::Not(testing::HasSubstr("16 ")));
 }
 
 TEST(Compare, BackendThatIsMissingNamesTheConfiguration) {

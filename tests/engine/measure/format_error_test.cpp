@@ -69,6 +69,22 @@ TEST(FormatError, QT01_LargeKeyChannelsAreReported) {
     EXPECT_GT(rows.max_kl, channels.max_kl);
 }
 
+// LD-15: rows that pad the embedding are always the largest and are hurt most by a format: nothing said is theirs.
+TEST(FormatError, LD15_PaddedRowsDecideNothing) {
+    TinyOptions padded;
+    padded.sampled_vocabulary = 90;
+    const FormatError without = measured(loaded(make_tiny_llama(padded)), "int8");
+    padded.edit = [](TinyTensors& tensors) {
+        auto& head = tensors.at("head");  // [97, 64]
+        for (std::size_t i = 90 * 64; i < head.size(); ++i) head[i] *= 100.0f;
+    };
+    const FormatError with = measured(loaded(make_tiny_llama(padded)), "int8");
+    EXPECT_EQ(with.max_abs_logit_diff, without.max_abs_logit_diff);
+    EXPECT_EQ(with.max_kl, without.max_kl);
+    EXPECT_EQ(with.diverging, without.diverging);
+    EXPECT_EQ(with.logits_l2, without.logits_l2);
+}
+
 TEST(FormatError, RefusesWhatCannotBeCompared) {
     const auto model = loaded(make_tiny_llama());
     FormatErrorRequest request;

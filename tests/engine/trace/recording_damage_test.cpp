@@ -195,7 +195,7 @@ TEST_F(RecordingFile, OtherFilesAreRefused) {
     EXPECT_NE(refusal("hello").find("does not begin"), std::string::npos);
     EXPECT_NE(refusal(Bytes(5000, '\0')).find("does not begin"), std::string::npos);
     Bytes text_mode = small_file();
-    text_mode.insert(7, "\r");  // "\n" became "\r\n"
+    text_mode.insert(7, 1, '\r');  // "\n" became "\r\n"
     EXPECT_NE(refusal(text_mode).find("does not begin"), std::string::npos);
 }
 
