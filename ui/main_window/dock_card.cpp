@@ -57,6 +57,7 @@ void CardHeader::apply_theme() {
 QSize CardHeader::minimumSizeHint() const { return {theme().grid() * 16, theme().grid() * 4}; }
 
 void CardHeader::set_texts(const QString& subtitle, const QString& facts) {
+    fit_tools();
     if (subtitle == subtitle_text_ && facts == facts_text_) return;
     subtitle_text_ = subtitle;
     facts_text_ = facts;
@@ -64,8 +65,21 @@ void CardHeader::set_texts(const QString& subtitle, const QString& facts) {
     fit();
 }
 
+// Tools that can be reached elsewhere ("givesWay") are shown where they fit whole: a squeezed button says nothing.
+void CardHeader::fit_tools() {
+    if (tools_ == nullptr) return;
+    const int others = title_->sizeHint().width() + theme().grid() * 7;  // margins and spaces of the row
+    for (QWidget* tool : tools_->findChildren<QWidget*>()) {
+        if (!tool->property("givesWay").toBool()) continue;
+        const int own = tool->sizeHint().width() + theme().grid() / 2;
+        const int need = others + tools_->sizeHint().width() + (tool->isHidden() ? own : 0);
+        tool->setHidden(need > width() || tool->property("away").toBool());
+    }
+}
+
 // The subtitle gives way first, clause by clause; the facts stay.
 void CardHeader::fit() {
+    fit_tools();
     const QFontMetrics metrics(theme().note());
     const int tools = tools_ != nullptr ? tools_->sizeHint().width() : 0;
     const int fixed = title_->sizeHint().width() + tools + theme().grid() * 8;

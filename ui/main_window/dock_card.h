@@ -26,6 +26,7 @@ protected:
 
 private:
     void fit();
+    void fit_tools();
 
     QLabel *title_, *subtitle_, *facts_;
     QWidget* tools_;

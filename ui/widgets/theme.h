@@ -50,7 +50,8 @@ public:
     // For the whole application: flat cards, quiet lines, visible focus. Widgets choose a look by dynamic properties,
     // set to true before they are shown: "accent" (QPushButton, QToolButton: filled with ink; a checked button looks
     // the same), "flat" (buttons without a frame), "small" (buttons in a card's header), "card" (QFrame, QWidget:
-    // rounded card), "quiet", "note", "title", "figure" (QLabel).
+    // rounded card), "quiet", "note", "title", "figure" (QLabel). "givesWay": hidden where a card's header is narrow
+    // and while "away" is true.
     QString style_sheet() const;
 
 private:

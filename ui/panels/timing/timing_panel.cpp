@@ -46,7 +46,10 @@ public:
     void present(const PanelContext& context, unsigned changes) override {
         context_ = context;
         sweep_button_->setVisible(!context.presentation || showing_sweep());
-        export_button_->setVisible(!context.presentation);
+        if (export_button_->property("away").toBool() != context.presentation) {
+            export_button_->setProperty("away", context.presentation);
+            Q_EMIT header_changed();
+        }
         if (showing_sweep()) {
             sweep_->present(changes, log_->isChecked());
             return;
@@ -112,6 +115,7 @@ private:
         log_ = make_button(tools, tr("log"), tr("Logarithmic axes: a power of the length is a straight line"), true);
         sweep_button_ = make_button(tools, tr("Sweep…"), tr("Measure chosen lengths and caches with repeats"), true);
         export_button_ = make_button(tools, tr("Export"), tr("Save this chart or its data"), false);
+        export_button_->setProperty("givesWay", true);  // the menu saves every chart
         auto* group = new QButtonGroup(tools);
         group->addButton(per_token_);
         group->addButton(cumulated_);
