@@ -1,6 +1,4 @@
 // Attention of a block of new rows, all query heads of one key-value head stacked: scores and sums as matrix products.
-#include <cblas.h>
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -111,12 +109,7 @@ private:
             const std::int64_t end = std::min(j + kBlockEntries, count_);
             if (!context_.stop.begin(2 * stacked_ * (end - j) * d)) return false;
             convert(view_.k, j, end, stored_);
-            if (context_.own_products)
-                context_.kernels.product(queries_, d, stacked_, stored_, d, end - j, d, false, scores_ + j, count_);
-            else
-                cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, static_cast<int>(stacked_),
-                            static_cast<int>(end - j), d, 1.0f, queries_, d, stored_, d, 0.0f, scores_ + j,
-                            static_cast<int>(count_));
+            context_.kernels.product(queries_, d, stacked_, stored_, d, end - j, d, false, scores_ + j, count_);
             if (turns_) score_sinks(j, end);
         }
         return true;
@@ -158,12 +151,7 @@ private:
             const std::int64_t end = std::min(j + kBlockEntries, common_);
             if (!context_.stop.begin(2 * stacked_ * (end - j) * d)) return false;
             convert(view_.v, j, end, stored_);
-            if (context_.own_products)
-                context_.kernels.mix_rows(scores_ + j, count_, stacked_, stored_, end - j, d, sums_);
-            else
-                cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, static_cast<int>(stacked_), d,
-                            static_cast<int>(end - j), 1.0f, scores_ + j, static_cast<int>(count_), stored_, d, 1.0f,
-                            sums_, d);
+            context_.kernels.mix_rows(scores_ + j, count_, stacked_, stored_, end - j, d, sums_);
         }
         return true;
     }

@@ -1,6 +1,5 @@
 #include "kernels/cpu/cpu_backend.h"
 
-#include <cblas.h>
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
@@ -27,9 +26,8 @@ constexpr int kMostThreads = 1024;
 
 class CpuBackend final : public Backend {
 public:
-    CpuBackend(const CpuBackendOptions& options, const CpuKernelTable& kernels, int threads, bool own_products)
+    CpuBackend(const CpuBackendOptions& options, const CpuKernelTable& kernels, int threads)
         : kernels_(kernels),
-          own_products_(own_products),
           memory_({options.memory_limit_bytes, options.fail_allocation}),
           on_tile_(options.on_tile),
           pool_(threads) {
@@ -70,7 +68,6 @@ private:
     Status grow(BufferPtr& buffer, std::int64_t floats);
 
     const CpuKernelTable& kernels_;
-    bool own_products_;
     HostMemory memory_;
     BackendInfo info_;
     std::function<void(std::int64_t)> on_tile_;
@@ -78,68 +75,26 @@ private:
     ThreadPool pool_;
 };
 
-// Converts the tensors, a few rows at a time.
-class LoadWork final : public StageWork {
-public:
-    LoadWork(const WeightTable& table, HostWeights& weights, const ProgressFn& progress, std::stop_token stop)
-        : table_(table), weights_(weights), progress_(progress), stop_(std::move(stop)) {
-        for (std::size_t i = 0; i < table.tensors.size(); ++i) {
-            const WeightTensor& tensor = table.tensors[i];
-            const std::int64_t rows = std::clamp<std::int64_t>(kElements / tensor.columns, 1, tensor.rows);
-            for (std::int64_t row = 0; row < tensor.rows; row += rows)
-                pieces_.push_back({i, row, std::min(row + rows, tensor.rows)});
-        }
-    }
-
-    int stages() const override { return 1; }
-    std::int64_t chunks(int) const override { return static_cast<std::int64_t>(pieces_.size()); }
-    void run_chunk(int, std::int64_t chunk, int thread) override {
-        if (stop_.stop_requested()) {
-            stopped_.store(true, std::memory_order_relaxed);
-            return;
-        }
-        const Piece& piece = pieces_[static_cast<std::size_t>(chunk)];
-        convert_rows(table_.tensors[piece.tensor], piece.first, piece.last, weights_.tensors()[piece.tensor].type,
-                     weights_.mutable_row(piece.tensor, piece.first));
-        const std::int64_t done = done_.fetch_add(1, std::memory_order_relaxed) + 1;
-        if (thread == 0) report(done);
-    }
-    // Called by the loading thread only.
-    void report(std::int64_t done) {
-        if (!progress_ || done <= reported_) return;
-        reported_ = done;
-        progress_(done, chunks(0));
-    }
-    bool stopped() const { return stopped_.load(std::memory_order_relaxed); }
-
-private:
-    static constexpr std::int64_t kElements = 128 * 1024;
-    struct Piece {
-        std::size_t tensor;
-        std::int64_t first, last;
-    };
-    const WeightTable& table_;
-    HostWeights& weights_;
-    const ProgressFn& progress_;
-    std::stop_token stop_;
-    std::vector<Piece> pieces_;
-    std::int64_t reported_ = 0;
-    std::atomic<std::int64_t> done_{0};
-    std::atomic<bool> stopped_{false};
-};
-
 Result<WeightSetPtr> CpuBackend::load_weights(const WeightTable& table, const StepProgram& program, WeightType type,
                                               const ProgressFn& progress, std::stop_token stop) {
     DS_RETURN_IF_ERROR(validate_program(program));
     DS_RETURN_IF_ERROR(validate_weights(program, table));
-    auto planned = HostWeights::plan(table, type, [this](std::size_t bytes) {
+    auto planned = PackedWeights::plan(table, program, type, [this](std::size_t bytes) {
         return memory_.allocate(bytes, MemoryPurpose::Weights);
     });
     if (!planned.ok()) return planned.error();
-    LoadWork work(table, *planned.value(), progress, std::move(stop));
+    PackWork work(table, *planned.value(), progress, std::move(stop));
+    BufferPtr scratch;
+    if (work.scratch_bytes() > 0) {
+        auto room = memory_.allocate(static_cast<std::size_t>(work.scratch_bytes() * pool_.threads()),
+                                     MemoryPurpose::Staging);
+        if (!room.ok()) return room.error();
+        scratch = std::move(room.value());
+        work.use_scratch(scratch->data());
+    }
     pool_.run(work);
     if (work.stopped()) return make_error(ErrorKind::Cancelled, "Loading the weights was cancelled.");
-    work.report(work.chunks(0));
+    work.report_done();
     return WeightSetPtr(planned.value());
 }
 
@@ -176,12 +131,13 @@ Result<std::unique_ptr<CompiledStep>> CpuBackend::compile(const StepProgram& pro
                                                           const CompileOptions& options) {
     DS_RETURN_IF_ERROR(validate_program(program));
     auto step = std::make_unique<CpuStep>();
-    step->weights_ = std::dynamic_pointer_cast<const HostWeights>(weights);
+    step->weights_ = std::dynamic_pointer_cast<const PackedWeights>(weights);
     if (step->weights_ == nullptr)
         return make_error(ErrorKind::Argument, "The weights were loaded by another backend than \"cpu\".");
     step->program_ = program;
     step->limits_ = step_limits(program, options, step->weights_->tensor_rows());
     step->profile_ = options.profile;
+    step->few_row_limit_ = kernels_.few_row_limit;
     step->plan_ = make_step_plan(program, options);
     add_rope_tables(*step);
     DS_RETURN_IF_ERROR(grow(step->values_, step->plan_.value_floats));
@@ -227,8 +183,7 @@ Status CpuBackend::run(CompiledStep& compiled, const StepInputs& inputs, StepOut
     DS_RETURN_IF_ERROR(prepare(*step, inputs));
     outputs.stage_micros.clear();
     StopCheck check(std::move(stop), on_tile_);
-    const StepContext context{*step,  inputs, kernels_, pool_.threads(), own_products_, outputs.logits.data(), check,
-                              row_runs(inputs, false), row_runs(inputs, true)};
+    const StepContext context{*step, inputs, kernels_, pool_.threads(), outputs.logits.data(), check};
     StepRunner runner(context, step->profile_ ? &outputs.stage_micros : nullptr);
     pool_.run(runner);
     outputs.micros = std::chrono::duration<double, std::micro>(Clock::now() - start).count();
@@ -245,24 +200,7 @@ const CpuKernelTable* find_kernels(const std::string& name) {
     return found == tables.end() ? nullptr : &*found;
 }
 
-// Whether OpenBLAS has code as wide as our vectors for this processor. Where ours are no wider than 128 bits it always
-// has.
-bool openblas_is_native(const CpuKernelTable& kernels) {
-    if (kernels.name != "AVX2" && kernels.name != "AVX3") return true;
-    const std::string core = openblas_core();
-    for (const char* wide : {"SkylakeX", "Cooperlake", "SapphireRapids", "Sapphirerapids"})
-        if (core == wide) return true;
-    return kernels.name == "AVX2" && (core == "Haswell" || core == "Zen");
-}
-
-bool use_own_products(const CpuBackendOptions& options, const CpuKernelTable& kernels) {
-    if (options.batched_products == BatchedProducts::Automatic) return !openblas_is_native(kernels);
-    return options.batched_products == BatchedProducts::Own;
-}
-
 }  // namespace
-
-std::string openblas_core() { return openblas_get_corename(); }
 
 std::vector<std::string> cpu_instruction_sets() {
     std::vector<std::string> names;
@@ -279,11 +217,8 @@ Result<std::unique_ptr<Backend>> make_cpu_backend(const CpuBackendOptions& optio
     if (options.threads < 0 || options.threads > kMostThreads)
         return make_error(ErrorKind::Argument, fmt::format("{} threads were asked for.", options.threads),
                           fmt::format("Choose 1 to {}, or 0 for all cores.", kMostThreads));
-    // Tiles run on our own threads: a second pool behind the products would fight for the same cores.
-    openblas_set_num_threads(1);
-    return std::unique_ptr<Backend>(
-        std::make_unique<CpuBackend>(options, *kernels, options.threads == 0 ? usable_cores() : options.threads,
-                                     use_own_products(options, *kernels)));
+    return std::unique_ptr<Backend>(std::make_unique<CpuBackend>(
+        options, *kernels, options.threads == 0 ? usable_cores() : options.threads));
 }
 
 }  // namespace decodescope

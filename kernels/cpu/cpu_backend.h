@@ -1,5 +1,4 @@
-// The processor backend: SIMD kernels chosen at run time, its own thread pool, OpenBLAS at one thread per tile for
-// batched products.
+// The processor backend: SIMD kernels chosen at run time and its own thread pool.
 #pragma once
 
 #include <cstdint>
@@ -13,14 +12,9 @@
 
 namespace decodescope {
 
-// Who computes products of many rows. OpenBLAS falls back to 128-bit code on processors that are newer than it is; our
-// own kernel is then several times faster. Automatic asks it which code it chose.
-enum class BatchedProducts { Automatic, OpenBlas, Own };
-
 struct CpuBackendOptions {
     int threads = 0;                     // 0: all cores
     std::string instruction_set{};       // empty: the best of this machine; else one of cpu_instruction_sets()
-    BatchedProducts batched_products = BatchedProducts::Automatic;
     std::int64_t memory_limit_bytes = 0; // in all; 0: what the machine has
     std::int64_t fail_allocation = 0;    // tests: the n-th allocation fails, counted from 1
     // Tests: called before each piece of work that a stop can end, with its multiply-adds times two, from any thread.
@@ -32,8 +26,5 @@ Result<std::unique_ptr<Backend>> make_cpu_backend(const CpuBackendOptions& optio
 
 // Names of the instruction sets that were compiled and that this machine has, best first.
 std::vector<std::string> cpu_instruction_sets();
-
-// Name of the code path that OpenBLAS chose for this processor, for reports: "Haswell", "SkylakeX", "Prescott".
-std::string openblas_core();
 
 }  // namespace decodescope

@@ -10,9 +10,9 @@
 
 #include "kernels/api/validate.h"
 #include "kernels/cpu/kernel_table.h"
+#include "kernels/cpu/packed_weights.h"
 #include "kernels/cpu/rope_table.h"
 #include "kernels/cpu/step_plan.h"
-#include "kernels/reference/host_weights.h"
 
 namespace decodescope {
 
@@ -32,7 +32,8 @@ public:
     StepPlan plan_;
     StepLimits limits_;
     bool profile_ = false;
-    std::shared_ptr<const HostWeights> weights_;
+    std::int64_t few_row_limit_ = 0;                       // of the kernels that run it
+    std::shared_ptr<const PackedWeights> weights_;
     std::vector<std::shared_ptr<RopeTable>> op_ropes_;     // [ops], null where nothing is rotated
     std::vector<std::shared_ptr<RopeTable>> rope_tables_;  // the distinct ones
     BufferPtr values_;               // activations
@@ -66,30 +67,19 @@ private:
     std::atomic<bool> stopped_{false};
 };
 
-// Rows that products take together. A run is either one sequence of many rows or sequences of a few rows each that
-// follow one another. Which kernel computes a row depends on the rows of its own sequence and on nothing else in the
-// step, so that a result is the same bits alone and beside others.
-struct LinearRun {
-    std::int64_t first = 0, count = 0;
-    bool few = true;
-};
-
 // What the stages of one running step see.
 struct StepContext {
     const CpuStep& step;
     const StepInputs& inputs;
     const CpuKernelTable& kernels;
     int threads = 1;
-    bool own_products = false;  // products of many rows by our kernel instead of sgemm
     float* logits = nullptr;  // the caller's memory
     StopCheck& stop;
-    std::vector<LinearRun> all_runs, selected_runs;  // of the step's rows, of those whose logits are wanted
 
     const OpDesc& op(int index) const { return step.program_.ops[static_cast<std::size_t>(index)]; }
     std::int64_t rows(bool selected) const {
         return static_cast<std::int64_t>(selected ? inputs.logits_rows.size() : inputs.tokens.size());
     }
-    const std::vector<LinearRun>& runs(bool selected) const { return selected ? selected_runs : all_runs; }
     std::int64_t width(int value) const { return step.program_.values[static_cast<std::size_t>(value)].width; }
     float* value(int value) const {
         if (value == step.program_.logits_value) return logits;
@@ -97,7 +87,7 @@ struct StepContext {
                step.plan_.value_offsets[static_cast<std::size_t>(value)];
     }
     float* row(int value, std::int64_t index) const { return this->value(value) + index * width(value); }
-    const HostTensor& weight(const OpDesc& op) const { return step.weights_->tensor(op.weight); }
+    const PackedTensor& weight(const OpDesc& op) const { return step.weights_->tensor(op.weight); }
     const float* bias(const OpDesc& op) const {
         return op.bias == kNone ? nullptr : step.weights_->tensor(op.bias).floats();
     }

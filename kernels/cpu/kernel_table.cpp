@@ -16,9 +16,9 @@ const std::vector<CpuKernelTable>& cpu_kernel_tables() {
             CpuKernelTable table;
             table.target = target;
             table.name = target == HWY_SCALAR || target == HWY_EMU128 ? "plain" : hwy::TargetName(target);
-            const bool complete = fill_linear_kernels(target, table) && fill_product_kernels(target, table) &&
+            const bool complete = fill_convert_kernels(target, table) && fill_product_kernels(target, table) &&
                                   fill_attention_kernels(target, table) && fill_row_kernels(target, table) &&
-                                  fill_int8_kernels(target, table) && fill_int8_linear_kernels(target, table);
+                                  fill_int8_kernels(target, table) && fill_panel_kernels(target, table);
             if (complete) found.push_back(std::move(table));
         }
         return found;

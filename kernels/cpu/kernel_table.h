@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "kernels/api/element_type.h"
+#include "kernels/cpu/panel_layout.h"
 
 namespace decodescope {
 
@@ -25,6 +26,23 @@ struct SoftmaxPart {
     float sum = 0.0f;
 };
 
+// out[r, o] = x[r] . weight[o] (+ bias[o]) for `rows` rows and the outputs of some panels.
+struct PanelProduct {
+    const float* x = nullptr;
+    std::int64_t x_stride = 0, rows = 0;
+    const std::byte* weight = nullptr;  // the first panel
+    std::int64_t columns = 0;           // of the matrix
+    std::int64_t first = 0, last = 0;   // columns summed, from the start of a piece; those before are in out already
+    std::int64_t outputs = 0;           // from the first of that panel on; the last panel may be partly used
+    const float* bias = nullptr;        // [outputs], added after the last column
+    float* out = nullptr;
+    std::int64_t out_stride = 0;
+};
+
+constexpr std::int64_t kManyRows = 128;
+constexpr std::int64_t kManyRowsStride = kPieceColumns + 16;  // of copied inputs: rows apart by no power of two
+constexpr std::int64_t kManyRowsScratch = kManyRows * kManyRowsStride + 4 * kPieceColumns * kPanelOutputs;
+
 struct CpuKernelTable {
     std::string name;         // "AVX2"
     std::int64_t target = 0;  // bit of the SIMD library
@@ -32,27 +50,19 @@ struct CpuKernelTable {
     // Indexed by element type f32, f16, bf16.
     template <class Function>
     using ByType = std::array<Function, 3>;
-    // Indexed by element type of a cache: f32, f16, bf16, int8 (rows with their scale, see kernels/api/int8_row.h).
+    // Indexed by element type of a cache (int8: rows with their scale, see kernels/api/int8_row.h) or of weights: f32,
+    // f16, bf16, int8.
     template <class Function>
-    using ByKvType = std::array<Function, 4>;
+    using ByAnyType = std::array<Function, 4>;
 
-    // out[r, o] = x[r] . weight[o] (+ bias[o]) for outputs first .. last - 1 and 1 to 8 rows. weight: [outputs,
-    // columns]. Four weight rows far apart are read at once: one stream per row leaves half of the memory bandwidth
-    // unused. The arithmetic of an output does not depend on `first`, `last` or the number of rows.
-    using LinearRows = void (*)(const std::byte* weight, std::int64_t columns, const float* x, std::int64_t x_stride,
-                                int rows, const float* bias, float* out, std::int64_t out_stride, std::int64_t first,
-                                std::int64_t last);
-    ByType<LinearRows> linear_rows{};
+    // Products with weights in panels. few_rows: weights become f32 in registers, once per tile of rows; all columns.
+    // many_rows: once for all rows, of which there are at most kManyRows; one piece of columns at a time; scratch:
+    // [kManyRowsScratch]. Both give the same bits, see panel_layout.h; up to few_row_limit rows the first is faster.
+    ByAnyType<void (*)(const PanelProduct&)> few_rows{};
+    ByAnyType<void (*)(const PanelProduct&, float* scratch)> many_rows{};
+    std::int64_t few_row_limit = 0;
 
-    // linear_rows of one row with int8 weights (kernels/api/int8_weights.h). The same bits as linear_rows of f32 weights
-    // gives for what int8_row_to_f32 makes of them.
-    void (*int8_row)(const std::byte* weight, std::int64_t columns, const float* x, const float* bias, float* out,
-                     std::int64_t first, std::int64_t last) = nullptr;
-    // Columns first .. first + count - 1 of one row of such weights.
-    void (*int8_row_to_f32)(const std::byte* row, std::int64_t columns, std::int64_t first, std::int64_t count,
-                            float* to) = nullptr;
-
-    // out[r, o] (+)= x[r] . w[o] over `length` inputs, many rows, weights in f32. `add`: onto what is in out.
+    // out[r, o] (+)= x[r] . w[o] over `length` inputs, many rows, w in f32, row-major. `add`: onto what is in out.
     void (*product)(const float* x, std::int64_t x_stride, std::int64_t rows, const float* w, std::int64_t w_stride,
                     std::int64_t outputs, std::int64_t length, bool add, float* out, std::int64_t out_stride) = nullptr;
 
@@ -63,7 +73,7 @@ struct CpuKernelTable {
     // out[e] = scale * (q . key e) for count keys of length head_dim.
     using Scores = void (*)(const float* q, std::int64_t head_dim, const KvRows& keys, std::int64_t count, float scale,
                             float* out);
-    ByKvType<Scores> scores{};
+    ByAnyType<Scores> scores{};
     // The same for int8 keys of one group. channels: scales [head_dim], centres [head_dim]; scaled: [head_dim], room.
     void (*group_scores)(const float* q, std::int64_t head_dim, const float* channels, const KvRows& keys,
                          std::int64_t count, float scale, float* scaled, float* out) = nullptr;
@@ -71,7 +81,7 @@ struct CpuKernelTable {
     // out[i] = sum_e weights[e] * value e [i].
     using Mix = void (*)(const float* weights, const KvRows& values, std::int64_t count, std::int64_t head_dim,
                          float* out);
-    ByKvType<Mix> mix{};
+    ByAnyType<Mix> mix{};
 
     // In place. A NaN among the scores makes largest and sum NaN; -infinity gives weight 0.
     SoftmaxPart (*softmax_part)(float* scores, std::int64_t count) = nullptr;
@@ -82,8 +92,8 @@ struct CpuKernelTable {
     ByType<ToF32> to_f32{};
     ByType<FromF32> from_f32{};
     // Rows of a cache, the same bytes as kernels/api/int8_row.h gives.
-    ByKvType<ToF32> row_to_f32{};
-    ByKvType<FromF32> row_from_f32{};
+    ByAnyType<ToF32> row_to_f32{};
+    ByAnyType<FromF32> row_from_f32{};
     void (*group_row_to_f32)(const std::byte* codes, const float* channels, float* to, std::int64_t head_dim) = nullptr;
 
     void (*rms_norm)(const float* x, const float* weight, float epsilon, float* out, std::int64_t count) = nullptr;
@@ -107,11 +117,11 @@ struct CpuKernelTable {
 const std::vector<CpuKernelTable>& cpu_kernel_tables();
 
 // Parts of a table, one per source file below simd/; false when the target was not compiled.
-bool fill_linear_kernels(std::int64_t target, CpuKernelTable& table);
+bool fill_convert_kernels(std::int64_t target, CpuKernelTable& table);
 bool fill_product_kernels(std::int64_t target, CpuKernelTable& table);
 bool fill_attention_kernels(std::int64_t target, CpuKernelTable& table);
 bool fill_row_kernels(std::int64_t target, CpuKernelTable& table);
 bool fill_int8_kernels(std::int64_t target, CpuKernelTable& table);  // after the conversions of the others
-bool fill_int8_linear_kernels(std::int64_t target, CpuKernelTable& table);
+bool fill_panel_kernels(std::int64_t target, CpuKernelTable& table);
 
 }  // namespace decodescope

@@ -47,10 +47,7 @@ private:
 
     // Columns first .. first + count - 1 of a row of the table.
     void look_up(std::int32_t index, std::int64_t first, std::int64_t count, float* to) const {
-        const HostTensor& table = context_.weight(op_);
-        if (table.type == ElementType::I8) return kernels_.int8_row_to_f32(table.row(index), table.columns, first, count, to);
-        const std::byte* from = table.row(index) + first * static_cast<std::int64_t>(element_bytes(table.type));
-        kernels_.to_f32[static_cast<std::size_t>(table.type)](from, to, count);
+        load_packed_row(context_.weight(op_), index, first, count, kernels_, to);
     }
 
     void embed(std::int32_t index, float* out) const {

@@ -3,7 +3,10 @@
 // one loop, so that a busy machine disturbs both sides alike; the counters are ratios of medians.
 //
 //   kernel_benchmark [--benchmark_filter=...]        environment: DECODESCOPE_THREADS (default: all cores),
-//                                                   DECODESCOPE_PRODUCTS=own|openblas (default: as the program)
+//                                                   DECODESCOPE_INSTRUCTION_SET (default: the best)
+//
+// OpenBLAS falls back to 128-bit code on processors that are newer than it is: OPENBLAS_CORETYPE=SkylakeX (AVX-512) or
+// Haswell (AVX2) gives it the code that it would have.
 #include <benchmark/benchmark.h>
 #include <cblas.h>
 
@@ -18,6 +21,7 @@
 #include "kernels/cpu/kernel_table.h"
 #include "kernels/cpu/machine_rates.h"
 #include "kernels/cpu/thread_pool.h"
+#include "kernels/reference/host_weights.h"
 #include "tests/support/kernel_cases.h"
 
 namespace decodescope {
@@ -69,15 +73,12 @@ private:
 struct Machine {
     std::unique_ptr<Backend> backend;
     std::unique_ptr<CompiledStep> step;
-
-    Machine(const ProgramBuilder& builder, int rows, int logits_rows) {
+    Machine(const ProgramBuilder& builder, int rows, int logits_rows, WeightType kept = WeightType::AsInFile) {
         CpuBackendOptions options;
         options.threads = thread_count();
-        if (const char* who = std::getenv("DECODESCOPE_PRODUCTS"))
-            options.batched_products =
-                std::string_view(who) == "own" ? BatchedProducts::Own : BatchedProducts::OpenBlas;
+        if (const char* name = std::getenv("DECODESCOPE_INSTRUCTION_SET")) options.instruction_set = name;
         backend = std::move(make_cpu_backend(options).value());
-        auto weights = backend->load_weights(builder.table, builder.program, WeightType::AsInFile, {}, {});
+        auto weights = backend->load_weights(builder.table, builder.program, kept, {}, {});
         CompileOptions compile;
         compile.max_rows = rows;
         compile.max_logits_rows = logits_rows;
@@ -85,12 +86,13 @@ struct Machine {
     }
 };
 
-std::int64_t bytes_read(const StepProgram& program, const WeightTable& table) {
+// What products read of each token.
+std::int64_t bytes_read(const StepProgram& program, const WeightTable& table, WeightType kept) {
     std::int64_t bytes = 0;
     for (const OpDesc& op : program.ops) {
         if (op.kind != OpKind::Linear) continue;
-        bytes += op.in_width * op.out_width *
-                 static_cast<std::int64_t>(element_bytes(table.tensors[static_cast<std::size_t>(op.weight)].type));
+        const ElementType type = kept_type(table.tensors[static_cast<std::size_t>(op.weight)], kept);
+        bytes += op.out_width * weight_row_bytes(type, op.in_width);
     }
     return bytes;
 }
@@ -115,15 +117,16 @@ StepCase product_rows(int rows) {
     return step;
 }
 
-const char* const kTypeNames[] = {"f32", "f16", "bf16"};
+const char* const kTypeNames[] = {"f32", "f16", "bf16", "int8"};
+constexpr WeightType kKept[] = {WeightType::F32, WeightType::F16, WeightType::BF16, WeightType::Int8};
 
 void one_row_product(benchmark::State& state) {
-    const auto type = static_cast<ElementType>(state.range(0));
+    const WeightType kept = kKept[state.range(0)];
     ProgramBuilder builder(1);
-    build_product(builder, 1, 768, 131072, type);
-    Machine machine(builder, 1, 1);
+    build_product(builder, 1, 768, 131072, ElementType::F32);
+    Machine machine(builder, 1, 1, kept);
     const StepCase rows = product_rows(1);
-    PlainRead read(bytes_read(builder.program, builder.table), thread_count());
+    PlainRead read(bytes_read(builder.program, builder.table, kept), thread_count());
     std::vector<double> product, plain;
     for (auto _ : state) {
         plain.push_back(seconds_of([&] { read.run(); }));
@@ -135,7 +138,7 @@ void one_row_product(benchmark::State& state) {
     state.counters["product_GB/s"] = read.bytes() / median(product) / 1e9;
     state.counters["share_of_read"] = median(plain) / median(product);
 }
-BENCHMARK(one_row_product)->Arg(0)->Arg(1)->Arg(2)->Iterations(25)->UseManualTime()->Unit(benchmark::kMillisecond);
+BENCHMARK(one_row_product)->DenseRange(0, 3)->Iterations(25)->UseManualTime()->Unit(benchmark::kMillisecond);
 
 // gpt2-small with a cache of `range` entries: weights and cache against a plain read of as many bytes.
 TinyShape gpt2_small() {
@@ -154,10 +157,10 @@ struct Decoder {
     StepCase rows;
     std::int64_t bytes = 0;
 
-    Decoder(int depth, int new_rows) {
+    Decoder(int depth, int new_rows, WeightType kept) {
         const TinyShape shape = gpt2_small();
         test::build_tiny_model(shape, builder);
-        machine = std::make_unique<Machine>(builder, new_rows, 1);
+        machine = std::make_unique<Machine>(builder, new_rows, 1, kept);
         cache = TestCache::make(*machine->backend,
                                 {shape.layers, 12, 64, depth + new_rows, ElementType::F16, ElementType::F16});
         test::Random random(3);
@@ -171,7 +174,7 @@ struct Decoder {
         views = cache->views(depth + new_rows);
         rows = StepCase::causal(std::vector<std::int32_t>(static_cast<std::size_t>(new_rows), 5), depth);
         rows.logits_rows = {new_rows - 1};
-        bytes = bytes_read(builder.program, builder.table) + std::int64_t{12} * (depth + 1) * 768 * 2 * 2;
+        bytes = bytes_read(builder.program, builder.table, kept) + std::int64_t{12} * (depth + 1) * 768 * 2 * 2;
     }
     double run(bool capture) {
         const auto rows_count = static_cast<std::int32_t>(rows.tokens.size());
@@ -182,7 +185,9 @@ struct Decoder {
 };
 
 void gpt2_small_decode(benchmark::State& state) {
-    Decoder decoder(static_cast<int>(state.range(0)), 1);
+    const WeightType kept = kKept[state.range(1)];
+    state.SetLabel(kTypeNames[state.range(1)]);
+    Decoder decoder(static_cast<int>(state.range(0)), 1, kept);
     PlainRead read(decoder.bytes, thread_count());
     std::vector<double> plain, step, captured, extra;
     for (auto _ : state) {
@@ -198,16 +203,20 @@ void gpt2_small_decode(benchmark::State& state) {
     state.counters["capture/plain"] = median(extra);
 }
 BENCHMARK(gpt2_small_decode)
-    ->Arg(0)
-    ->Arg(1024)
-    ->Arg(2047)
+    ->ArgNames({"depth", "type"})
+    ->Args({0, 1})
+    ->Args({1024, 1})
+    ->Args({2047, 1})
+    ->Args({1024, 0})
+    ->Args({1024, 3})
     ->Iterations(25)
     ->UseManualTime()
     ->Unit(benchmark::kMillisecond);
 
 // The whole forward pass over a text: what recomputing costs.
 void gpt2_small_forward(benchmark::State& state) {
-    Decoder decoder(0, static_cast<int>(state.range(0)));
+    state.SetLabel(kTypeNames[state.range(1)]);
+    Decoder decoder(0, static_cast<int>(state.range(0)), kKept[state.range(1)]);
     std::vector<double> step;
     for (auto _ : state) {
         step.push_back(decoder.run(false));
@@ -218,15 +227,22 @@ void gpt2_small_forward(benchmark::State& state) {
         2.0 * 12 * 12 * 768 * 768 * tokens + 2.0 * 12 * 768 * tokens * tokens;  // causal attention: half of 4
     state.counters["GFLOP/s"] = flops / median(step) / 1e9;
 }
-BENCHMARK(gpt2_small_forward)->Arg(256)->Arg(1024)->Iterations(3)->UseManualTime()->Unit(benchmark::kMillisecond);
+BENCHMARK(gpt2_small_forward)
+    ->ArgNames({"tokens", "type"})
+    ->Args({256, 1})
+    ->Args({1024, 1})
+    ->Args({256, 3})
+    ->Iterations(3)
+    ->UseManualTime()
+    ->Unit(benchmark::kMillisecond);
 
 // rows x columns -> outputs; OpenBLAS gets the weights as f32 and its own threads.
 void batched_product(benchmark::State& state) {
     const int rows = static_cast<int>(state.range(0)), columns = static_cast<int>(state.range(1));
     const int outputs = static_cast<int>(state.range(2));
     ProgramBuilder builder(4);
-    build_product(builder, rows, columns, outputs, static_cast<ElementType>(state.range(3)));
-    Machine machine(builder, rows, 1);
+    build_product(builder, rows, columns, outputs, ElementType::F32);
+    Machine machine(builder, rows, 1, kKept[state.range(3)]);
     const StepCase step = product_rows(rows);
     std::vector<float> a(static_cast<std::size_t>(rows) * static_cast<std::size_t>(columns), 0.5f);
     std::vector<float> b(static_cast<std::size_t>(outputs) * static_cast<std::size_t>(columns), 0.5f);
@@ -254,6 +270,7 @@ BENCHMARK(batched_product)
     ->Args({1024, 3072, 768, 1})
     ->Args({1024, 768, 768, 1})
     ->Args({1024, 768, 3072, 0})
+    ->Args({1024, 768, 3072, 3})
     ->Args({256, 768, 3072, 1})
     ->Args({64, 768, 3072, 1})
     ->Args({16, 768, 3072, 1})

@@ -16,17 +16,13 @@ TEST_P(Conformance, EqualsReference) {
     const auto& [index, instruction_set] = GetParam();
     const conformance::Group& group = conformance::groups()[index];
     EXPECT_GT(group.rows.size(), 0u);
-    for (const BatchedProducts products : {BatchedProducts::OpenBlas, BatchedProducts::Own}) {
-        CpuBackendOptions options;
-        options.threads = 2;
-        options.instruction_set = instruction_set;
-        options.batched_products = products;
-        auto backend = make_cpu_backend(options);
-        ASSERT_TRUE(backend.ok()) << backend.error().text();
-        EXPECT_EQ((*backend)->info().instruction_set, instruction_set);
-        for (const std::string& failure : conformance::run_group(**backend, group))
-            ADD_FAILURE() << failure << (products == BatchedProducts::Own ? " (own products)" : " (OpenBLAS)");
-    }
+    CpuBackendOptions options;
+    options.threads = 2;
+    options.instruction_set = instruction_set;
+    auto backend = make_cpu_backend(options);
+    ASSERT_TRUE(backend.ok()) << backend.error().text();
+    EXPECT_EQ((*backend)->info().instruction_set, instruction_set);
+    for (const std::string& failure : conformance::run_group(**backend, group)) ADD_FAILURE() << failure;
 }
 
 std::vector<std::size_t> group_indices() {

@@ -1,13 +1,11 @@
-// int8 weights: what the plain code gives, and that a row alone and beside others gives the same bits.
+// int8 weights: what the plain code gives.
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <cstring>
 #include <limits>
 #include <vector>
 
 #include "kernels/api/int8_weights.h"
-#include "kernels/cpu/kernel_table.h"
 #include "tests/support/kernel_cases.h"
 
 namespace decodescope {
@@ -71,31 +69,6 @@ TEST(Int8Weights, QT03_ZeroTinyHugeAndInvalidBlocks) {
 TEST(Int8Weights, TheLastBlockIsFilledWithZeros) {
     const auto row = quantized(random_row(35, 1));
     for (std::size_t i = 35; i < 64; ++i) EXPECT_EQ(row[i], std::byte{0});
-}
-
-TEST(Int8Weights, AloneAndBesideOthersTheSameBits) {
-    for (const CpuKernelTable& table : cpu_kernel_tables())
-        for (const std::int64_t columns : {5, 32, 47, 600}) {
-            constexpr std::int64_t kOutputs = 11, kRows = 5;
-            std::vector<std::byte> weights;
-            for (std::int64_t o = 0; o < kOutputs; ++o) {
-                const auto row = quantized(random_row(columns, static_cast<std::uint64_t>(o + 1)));
-                weights.insert(weights.end(), row.begin(), row.end());
-            }
-            std::vector<float> floats(static_cast<std::size_t>(kOutputs * columns));
-            for (std::int64_t o = 0; o < kOutputs; ++o)
-                table.int8_row_to_f32(weights.data() + o * weight_row_bytes(ElementType::I8, columns), columns, 0,
-                                      columns, floats.data() + o * columns);
-            const auto x = random_row(kRows * columns, 99), bias = random_row(kOutputs, 98);
-            std::vector<float> beside(kRows * kOutputs), alone(kOutputs);
-            table.linear_rows[0](reinterpret_cast<const std::byte*>(floats.data()), columns, x.data(), columns, kRows,
-                                 bias.data(), beside.data(), kOutputs, 0, kOutputs);
-            for (std::int64_t r = 0; r < kRows; ++r) {
-                table.int8_row(weights.data(), columns, x.data() + r * columns, bias.data(), alone.data(), 0, kOutputs);
-                EXPECT_EQ(std::memcmp(alone.data(), beside.data() + r * kOutputs, kOutputs * sizeof(float)), 0)
-                    << table.name << ", " << columns << " columns, row " << r;
-            }
-        }
 }
 
 }  // namespace

@@ -134,10 +134,7 @@ TEST_P(WholeModel, EqualsReferenceAtOnceAndInChunks) {
     CpuBackendOptions options;
     options.threads = 2;
     options.instruction_set = instruction_set;
-    for (const BatchedProducts products : {BatchedProducts::OpenBlas, BatchedProducts::Own}) {
-        options.batched_products = products;
-        compare(options, model, builder, expected);
-    }
+    compare(options, model, builder, expected);
 }
 
 INSTANTIATE_TEST_SUITE_P(Kernels, WholeModel,

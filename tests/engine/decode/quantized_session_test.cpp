@@ -19,8 +19,8 @@ using testing::HasSubstr;
 
 constexpr double kInt8 = 2e-2;       // int8 KV, relative L2 against full precision
 // Against the oracle with the same rounding: a value that lies within f32's error of the middle between two codes may
-// take the other one.
-constexpr double kSameRounding = 1e-3;
+// take the other one; the logits of its token then differ by up to 2e-3.
+constexpr double kSameRounding = 3e-3;
 
 const ModelPtr& l3() {
     static const ModelPtr model = make_tiny_llama();

@@ -295,11 +295,11 @@ TEST(Compare, QT09_IdenticalRunsDifferByNothing) {
 TEST(Compare, QT09_RecomputeAndBackendsAgreeToRounding) {
     const CompareResult result = compare({"cache=preallocated", "cache=recompute", "backend=reference"}, 5, 8);
     for (std::size_t i = 1; i < 3; ++i) {
-        EXPECT_GT(result.lanes[i].max_abs_logit_diff, 0);
         EXPECT_LT(result.lanes[i].max_abs_logit_diff, 1e-3);
         EXPECT_LT(result.lanes[i].max_kl, 1e-6);
         EXPECT_EQ(result.lanes[i].first_different, -1);
     }
+    EXPECT_GT(result.lanes[2].max_abs_logit_diff, 0);
     EXPECT_EQ(result.lanes[1].kv_bytes_peak, 0);
     EXPECT_EQ(result.lanes[2].backend, "reference");
 }
