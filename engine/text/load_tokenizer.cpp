@@ -27,7 +27,7 @@ std::optional<std::int32_t> as_id(std::int64_t value) {
     return static_cast<std::int32_t>(value);
 }
 
-std::optional<std::int32_t> id_of(const ByteBpeParts& parts, const std::string& text) {
+std::optional<std::int32_t> id_of(const BpeParts& parts, const std::string& text) {
     for (const AddedToken& token : parts.added)
         if (token.text == text) return token.id;
     for (const auto& [written, id] : parts.vocabulary)
@@ -43,7 +43,7 @@ std::string token_name(const JsonValue& root, std::string_view key) {
 }
 
 // The names of the special tokens and, for the two-file form, whether BOS is added.
-Status read_tokenizer_config(const std::string& folder, bool two_files, ByteBpeParts& parts) {
+Status read_tokenizer_config(const std::string& folder, bool two_files, BpeParts& parts) {
     const std::string path = (fs::path(folder) / "tokenizer_config.json").string();
     std::string bos, eos;
     if (file_exists(path)) {
@@ -57,7 +57,7 @@ Status read_tokenizer_config(const std::string& folder, bool two_files, ByteBpeP
         if (two_files && add_bos != nullptr) parts.adds_bos = add_bos->as_boolean();
         const JsonValue* prefix = root->find("add_prefix_space");
         if (two_files && prefix != nullptr && prefix->as_boolean())
-            for (SplitStep& step : parts.steps) step.prefix_space = true;
+            for (SplitStep& step : parts.steps) step.prefix = std::string(1, ' ');
     } else if (two_files) {
         bos = eos = std::string(kGpt2Special);
     }
@@ -76,9 +76,9 @@ Status read_tokenizer_config(const std::string& folder, bool two_files, ByteBpeP
 
 }  // namespace
 
-Result<ByteBpeParts> read_vocab_and_merges(std::string_view vocab_json, std::string_view merges_text,
+Result<BpeParts> read_vocab_and_merges(std::string_view vocab_json, std::string_view merges_text,
                                            const std::string& file) {
-    ByteBpeParts parts;
+    BpeParts parts;
     auto root = parse_json(vocab_json, file);
     if (!root) return root.error();
     if (!root->is_object()) return refuse(file, "vocab.json is no object.");
@@ -102,7 +102,7 @@ Result<ByteBpeParts> read_vocab_and_merges(std::string_view vocab_json, std::str
             return refuse(file, fmt::format("line {} of merges.txt, \"{}\", is no pair.", number, line.substr(0, 80)));
         parts.merges.emplace_back(line.substr(0, space), line.substr(space + 1));
     }
-    parts.steps.push_back({kGpt2Pattern});
+    parts.steps.push_back(gpt2_step());
     return parts;
 }
 
@@ -114,7 +114,7 @@ Result<std::shared_ptr<const Tokenizer>> load_tokenizer(const std::string& folde
                           fmt::format("{} has neither tokenizer.json nor vocab.json with merges.txt.", folder),
                           "Give the folder of a Hugging Face model with its tokenizer.");
     const std::string named = one_file ? path("tokenizer.json") : folder;
-    Result<ByteBpeParts> parts = ByteBpeParts();
+    Result<BpeParts> parts = BpeParts();
     if (one_file) {
         auto text = read_file(path("tokenizer.json"), kFileLimit);
         if (!text) return text.error();
@@ -131,7 +131,7 @@ Result<std::shared_ptr<const Tokenizer>> load_tokenizer(const std::string& folde
     if (!parts->bos && ids.bos) parts->bos = as_id(*ids.bos);
     if (!parts->eos && ids.eos) parts->eos = as_id(*ids.eos);
     DS_RETURN_IF_ERROR(read_tokenizer_config(folder, !one_file, *parts));
-    auto tokenizer = ByteBpeTokenizer::make(std::move(*parts), named);
+    auto tokenizer = BpeTokenizer::make(std::move(*parts), named);
     if (!tokenizer) return tokenizer.error();
     return std::shared_ptr<const Tokenizer>(*tokenizer);
 }
