@@ -20,6 +20,11 @@ bool later(const BytePairMerger::Scratch::Candidate& a, const BytePairMerger::Sc
     return a.rank != b.rank ? a.rank > b.rank : a.position > b.position;
 }
 
+Status check_length(std::size_t size) {
+    if (size <= static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max())) return {};
+    return make_error(ErrorKind::Argument, fmt::format("A text of {} bytes is too long to tokenize.", size));
+}
+
 }  // namespace
 
 void BytePairMerger::add_merge(std::int32_t left, std::int32_t right, std::int32_t result) {
@@ -75,12 +80,9 @@ bool BytePairMerger::apply(const Scratch::Candidate& candidate, Scratch& scratch
 
 Status BytePairMerger::merge(std::string_view piece, Scratch& scratch, std::vector<std::int32_t>& out,
                              const std::stop_token& stop) const {
-    if (piece.size() > static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max()))
-        return make_error(ErrorKind::Argument,
-                          fmt::format("A text of {} bytes is too long to tokenize.", piece.size()));
+    DS_RETURN_IF_ERROR(check_length(piece.size()));
     const auto size = static_cast<std::int32_t>(piece.size());
     scratch.symbols.clear();
-    scratch.heap.clear();
     for (std::int32_t i = 0; i < size; ++i) {
         const auto byte = static_cast<std::uint8_t>(piece[static_cast<std::size_t>(i)]);
         if (byte_ids_[byte] < 0)
@@ -89,6 +91,22 @@ Status BytePairMerger::merge(std::string_view piece, Scratch& scratch, std::vect
                               "Use other characters or another model.");
         scratch.symbols.push_back({byte_ids_[byte], i - 1, i + 1 < size ? i + 1 : -1});
     }
+    return run(scratch, out, stop);
+}
+
+Status BytePairMerger::merge(std::span<const std::int32_t> tokens, Scratch& scratch, std::vector<std::int32_t>& out,
+                             const std::stop_token& stop) const {
+    DS_RETURN_IF_ERROR(check_length(tokens.size()));
+    const auto size = static_cast<std::int32_t>(tokens.size());
+    scratch.symbols.clear();
+    for (std::int32_t i = 0; i < size; ++i)
+        scratch.symbols.push_back({tokens[static_cast<std::size_t>(i)], i - 1, i + 1 < size ? i + 1 : -1});
+    return run(scratch, out, stop);
+}
+
+Status BytePairMerger::run(Scratch& scratch, std::vector<std::int32_t>& out, const std::stop_token& stop) const {
+    const auto size = static_cast<std::int32_t>(scratch.symbols.size());
+    scratch.heap.clear();
     for (std::int32_t i = 0; i + 1 < size; ++i) {
         if ((i & 0xFFFF) == 0 && stop.stop_requested()) break;
         propose(i, scratch);

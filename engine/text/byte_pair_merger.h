@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
 #include <stop_token>
 #include <string_view>
 #include <vector>
@@ -39,6 +40,9 @@ public:
     // Argument error naming a byte that has no token.
     Status merge(std::string_view piece, Scratch& scratch, std::vector<std::int32_t>& out,
                  const std::stop_token& stop) const;
+    // The same for pieces whose first tokens are known.
+    Status merge(std::span<const std::int32_t> tokens, Scratch& scratch, std::vector<std::int32_t>& out,
+                 const std::stop_token& stop) const;
 
 private:
     struct Merge {
@@ -49,6 +53,7 @@ private:
     void grow();
     void propose(std::int32_t position, Scratch& scratch) const;
     bool apply(const Scratch::Candidate& candidate, Scratch& scratch) const;
+    Status run(Scratch& scratch, std::vector<std::int32_t>& out, const std::stop_token& stop) const;
 
     std::array<std::int32_t, 256> byte_ids_;
     // Open addressing, at most half full: a long text looks up two pairs per merge.

@@ -5,10 +5,12 @@
 
 #include <array>
 #include <optional>
+#include <utility>
 
 #include <fmt/format.h>
 
 #include "engine/support/utf8.h"
+#include "engine/text/normalizer.h"
 
 namespace decodescope {
 
@@ -119,8 +121,8 @@ Result<std::shared_ptr<const Splitter>> Splitter::make(std::vector<SplitStep> st
 // One call of split(): the scratch memory of the matcher and the way through the steps.
 class Splitter::Run {
 public:
-    Run(const Splitter& splitter, const PieceSink& sink, std::stop_token stop)
-        : steps_(splitter.steps_), sink_(sink), stop_(std::move(stop)) {
+    Run(const Splitter& splitter, const PieceSink& sink, std::stop_token stop, SplitPlace place)
+        : steps_(splitter.steps_), sink_(sink), stop_(std::move(stop)), place_(place) {
         context_.reset(pcre2_match_context_create(nullptr));
         // Patterns that backtrack over a long run need more than the 32 KiB that come with the matcher.
         stack_.reset(pcre2_jit_stack_create(64 * 1024, 64 * 1024 * 1024, nullptr));
@@ -132,21 +134,32 @@ public:
                                                     : pcre2_match_data_create_from_pattern(step.code.get(), nullptr));
     }
 
+    // What follows stands behind bytes that are no text: nothing is put before it.
+    void go_on_in_middle() { in_middle_ = true; }
+
     Status piece(std::size_t index, std::string_view text) {
         if (text.empty()) return {};
         if (index == steps_.size()) {
             if ((++count_ & 255) == 0 && stop_.stop_requested()) return cancelled();
             return sink_(text);
         }
-        const Step& step = steps_[index];
-        if (!step.options.prefix_space || text[0] == ' ') return cut(index, text);
-        std::string spaced(1, ' ');
-        spaced.append(text);
-        return cut(index, spaced);
+        const SplitStep& options = steps_[index].options;
+        std::string changed;
+        if (!options.space.empty()) text = changed = replaced(text, " ", options.space);
+        if (wants_prefix(options, text)) text = changed = options.prefix + std::string(text);
+        return cut(index, text);
     }
 
 private:
     static Error cancelled() { return make_error(ErrorKind::Cancelled, "Tokenizing was cancelled."); }
+
+    // Only the first piece that a step with a prefix is given can lie at the beginning of the text.
+    bool wants_prefix(const SplitStep& options, std::string_view text) {
+        if (options.prefix.empty() || (in_middle_ && &options == &steps_[0].options)) return false;
+        const bool begins = std::exchange(place_.begins, false);
+        if (begins ? place_.continues : options.only_first) return false;
+        return text.substr(0, options.prefix.size()) != options.prefix;
+    }
 
     struct Segment {
         std::string_view text;
@@ -201,6 +214,14 @@ private:
             case SplitBehavior::MergedWithPrevious:
                 if (next.match && held && !held->match) return join(*held, next);
                 break;
+            case SplitBehavior::MergedWithNext:
+                if (held && held->match && !next.match) {
+                    const Segment joined = {joined_text(*held, next), false};
+                    held.reset();
+                    return piece(index + 1, joined.text);
+                }
+                if (!next.match) return piece(index + 1, next.text);
+                break;
             case SplitBehavior::Contiguous:
                 if (held && held->match == next.match) return join(*held, next);
                 break;
@@ -211,8 +232,13 @@ private:
     }
 
     Status join(Segment& held, const Segment& next) {
-        held = {std::string_view(held.text.data(), held.text.size() + next.text.size()), next.match};
+        held = {joined_text(held, next), next.match};
         return {};
+    }
+
+    // Both lie in the same text, one behind the other.
+    static std::string_view joined_text(const Segment& first, const Segment& second) {
+        return {first.text.data(), first.text.size() + second.text.size()};
     }
 
     Status flush(std::size_t index) {
@@ -229,11 +255,13 @@ private:
     PcrePtr<pcre2_jit_stack> stack_;
     std::vector<PcrePtr<pcre2_match_data>> data_;  // [steps]
     std::vector<std::optional<Segment>> held_;     // [steps]: may still grow
+    SplitPlace place_;
+    bool in_middle_ = false;
     std::uint64_t count_ = 0;
 };
 
-Status Splitter::split(std::string_view text, const PieceSink& sink, std::stop_token stop) const {
-    Run run(*this, sink, stop);
+Status Splitter::split(std::string_view text, const PieceSink& sink, std::stop_token stop, SplitPlace place) const {
+    Run run(*this, sink, stop, place);
     while (!text.empty()) {
         const std::size_t valid = utf8_valid_prefix(text);
         DS_RETURN_IF_ERROR(run.piece(0, text.substr(0, valid)));
@@ -245,6 +273,7 @@ Status Splitter::split(std::string_view text, const PieceSink& sink, std::stop_t
             wrong += unit.bytes;
         }
         if (wrong > 0) DS_RETURN_IF_ERROR(sink(text.substr(0, wrong)));
+        run.go_on_in_middle();
         text.remove_prefix(wrong);
     }
     return {};

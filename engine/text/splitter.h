@@ -19,6 +19,7 @@ enum class SplitBehavior : std::uint8_t {
     Isolated,            // matches and the text between them are pieces
     Removed,             // matches are dropped
     MergedWithPrevious,  // a match belongs to the piece before it
+    MergedWithNext,      // a match belongs to the piece behind it
     Contiguous,          // matches that touch are one piece
 };
 
@@ -27,8 +28,23 @@ struct SplitStep {
     bool literal = false;
     SplitBehavior behavior = SplitBehavior::Isolated;
     bool invert = false;     // swaps the roles of matches and the text between them
-    bool prefix_space = false;  // a space is put before a piece that has none; done before the pattern is looked for
+    // Done before the pattern is looked for:
+    std::string space;         // every space becomes this; empty: spaces stay
+    std::string prefix;        // put before a piece that does not begin with it
+    bool only_first = false;   // the prefix is only for the beginning of the whole text
 };
+
+// What the text is a part of.
+struct SplitPlace {
+    bool begins = true;      // the whole text begins here
+    bool continues = false;  // the whole text goes on from another one: no prefix where it begins
+};
+
+inline SplitStep gpt2_step() {
+    SplitStep step;
+    step.pattern = kGpt2Pattern;
+    return step;
+}
 
 // Receives one piece after the other; the bytes live until it returns.
 using PieceSink = std::function<Status(std::string_view piece)>;
@@ -41,7 +57,7 @@ public:
     ~Splitter();
 
     // Every step cuts each piece of the step before. Bytes that are no UTF-8 are handed on as pieces of their own.
-    Status split(std::string_view text, const PieceSink& sink, std::stop_token stop) const;
+    Status split(std::string_view text, const PieceSink& sink, std::stop_token stop, SplitPlace place = {}) const;
 
 private:
     struct Step;

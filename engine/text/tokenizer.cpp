@@ -33,12 +33,19 @@ std::string Tokenizer::display(std::int32_t id) const {
 
 std::string Tokenizer::decode(std::span<const std::int32_t> ids) const {
     std::string bytes;
-    for (const std::int32_t id : ids) bytes.append(token_bytes(id));
+    std::optional<std::int32_t> previous;
+    for (const std::int32_t id : ids) {
+        bytes.append(token_bytes(id).substr(has_invented_space(previous, id) ? 1 : 0));
+        previous = id;
+    }
     return utf8_repaired(bytes);
 }
 
 std::string TextStream::push(std::int32_t token) {
-    held_.append(tokenizer_->token_bytes(token));
+    const bool invented = knows_previous_ && tokenizer_->has_invented_space(previous_, token);
+    held_.append(tokenizer_->token_bytes(token).substr(invented ? 1 : 0));
+    knows_previous_ = true;
+    previous_ = token;
     return drain(held_, false);
 }
 

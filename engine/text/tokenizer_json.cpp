@@ -1,72 +1,51 @@
-// tokenizer.json of the Hugging Face tokenizers library -> ByteBpeParts.
+// tokenizer.json of the Hugging Face tokenizers library -> BpeParts.
 #include <limits>
 
 #include <fmt/format.h>
 
 #include "engine/support/json_value.h"
 #include "engine/text/load_tokenizer.h"
+#include "engine/text/tokenizer_json_steps.h"
 
 namespace decodescope {
 namespace {
 
+using namespace tokenizer_json;
+
 class Reader {
 public:
-    explicit Reader(std::string file) : file_(std::move(file)) {}
+    explicit Reader(const TokenizerJsonFile& file) : file_(file) {}
 
     Status read(const JsonValue& root) {
         if (!root.is_object()) return refuse("the file is no JSON object.");
-        DS_RETURN_IF_ERROR(normalizer(root.find("normalizer")));
+        DS_RETURN_IF_ERROR(read_normalizer(file_, root.find("normalizer"), parts_));
+        DS_RETURN_IF_ERROR(read_pre_tokenizer(file_, root.find("pre_tokenizer"), parts_));
+        DS_RETURN_IF_ERROR(read_decoder(file_, root.find("decoder"), parts_));
         DS_RETURN_IF_ERROR(model(root.find("model")));
         DS_RETURN_IF_ERROR(added_tokens(root.find("added_tokens")));
-        DS_RETURN_IF_ERROR(pre_tokenizer(root.find("pre_tokenizer")));
-        if (!byte_level_) return unsupported("pre_tokenizer without ByteLevel");
-        DS_RETURN_IF_ERROR(decoder(root.find("decoder")));
         return post_processor(root.find("post_processor"));
     }
-    ByteBpeParts& parts() { return parts_; }
+    BpeParts& parts() { return parts_; }
 
 private:
-    Error refuse(const std::string& reason) const {
-        return make_error(ErrorKind::Model, fmt::format("{}: {}", file_, reason),
-                          "The tokenizer is damaged or of another kind.");
-    }
-    Error unsupported(const std::string& what) const {
-        return make_error(ErrorKind::Unsupported, fmt::format("{}: {} is not supported.", file_, what),
-                          "Byte-level BPE tokenizers, as of GPT-2 and LLaMA 3, are supported.");
-    }
-    static bool absent(const JsonValue* value) { return value == nullptr || value->is_null(); }
-    static bool flag(const JsonValue& object, std::string_view key, bool fallback) {
-        const JsonValue* value = object.find(key);
-        return value != nullptr && value->is_boolean() ? value->as_boolean() : fallback;
-    }
-    static std::string text(const JsonValue& object, std::string_view key) {
-        const JsonValue* value = object.find(key);
-        return value != nullptr ? value->as_string() : std::string();
-    }
-    // The members of a "Sequence", or the value itself.
-    static std::vector<const JsonValue*> sequence(const JsonValue& value, std::string_view key) {
-        std::vector<const JsonValue*> out;
-        const JsonValue* list = text(value, "type") == "Sequence" ? value.find(key) : nullptr;
-        if (list == nullptr) return {&value};
-        for (const JsonValue& item : list->items()) out.push_back(&item);
-        return out;
-    }
-
-    Status normalizer(const JsonValue* value) {
-        if (absent(value)) return {};
-        for (const JsonValue* item : sequence(*value, "normalizers"))
-            return unsupported(fmt::format("normalizer \"{}\"", text(*item, "type")));
-        return {};
-    }
-
     Status model(const JsonValue* value) {
         if (absent(value) || !value->is_object()) return refuse("\"model\" is missing.");
         const JsonValue* type = value->find("type");
         if (!absent(type) && type->as_string() != "BPE") return unsupported(fmt::format("model {}", type->described()));
-        for (const char* key : {"continuing_subword_prefix", "end_of_word_suffix", "unk_token"})
+        for (const char* key : {"continuing_subword_prefix", "end_of_word_suffix"})
             if (!text(*value, key).empty())
                 return unsupported(fmt::format("model option {} \"{}\"", key, text(*value, key)));
-        if (flag(*value, "byte_fallback", false)) return unsupported("model option byte_fallback");
+        parts_.unknown = text(*value, "unk_token");
+        const bool byte_fallback = flag(*value, "byte_fallback", false);
+        const bool fuse_unknown = flag(*value, "fuse_unk", false);
+        if (parts_.characters) {
+            parts_.characters->byte_fallback = byte_fallback;
+            parts_.characters->fuse_unknown = fuse_unknown;
+        } else if (byte_fallback) {
+            return unsupported("model option byte_fallback with ByteLevel");
+        } else if (!parts_.unknown.empty() && fuse_unknown) {
+            return unsupported("model option fuse_unk with ByteLevel");
+        }
         if (const JsonValue* dropout = value->find("dropout"); !absent(dropout) && dropout->as_number() != 0.0)
             return unsupported("model option dropout");
         parts_.ignore_merges = flag(*value, "ignore_merges", false);
@@ -116,70 +95,10 @@ private:
             for (const char* key : {"single_word", "lstrip", "rstrip"})
                 if (flag(item, key, false))
                     return unsupported(fmt::format("option {} of the added token \"{}\"", key, text(item, "content")));
-            parts_.added.push_back({static_cast<std::int32_t>(id->as_integer()), text(item, "content"),
-                                    flag(item, "special", false)});
+            const bool special = flag(item, "special", false);
+            parts_.added.push_back({static_cast<std::int32_t>(id->as_integer()), text(item, "content"), special,
+                                    flag(item, "normalized", !special)});
         }
-        return {};
-    }
-
-    Status pre_tokenizer(const JsonValue* value) {
-        if (absent(value)) return {};
-        for (const JsonValue* item : sequence(*value, "pretokenizers")) {
-            const std::string type = text(*item, "type");
-            // Behind ByteLevel the characters are stand-ins, where a pattern would mean something else.
-            if (byte_level_) return unsupported(fmt::format("pre_tokenizer \"{}\" behind ByteLevel", type));
-            if (type == "ByteLevel") {
-                byte_level_ = true;
-                SplitStep step;
-                if (flag(*item, "use_regex", true)) step.pattern = kGpt2Pattern;
-                step.prefix_space = flag(*item, "add_prefix_space", true);
-                parts_.steps.push_back(std::move(step));
-            } else if (type == "Split") {
-                DS_RETURN_IF_ERROR(split(*item));
-            } else if (type == "Digits") {
-                SplitStep step;
-                step.pattern = "\\p{N}";
-                step.behavior =
-                    flag(*item, "individual_digits", false) ? SplitBehavior::Isolated : SplitBehavior::Contiguous;
-                parts_.steps.push_back(std::move(step));
-            } else {
-                return unsupported(fmt::format("pre_tokenizer \"{}\"", type));
-            }
-        }
-        return {};
-    }
-
-    Status split(const JsonValue& item) {
-        SplitStep step;
-        const JsonValue* pattern = item.find("pattern");
-        const JsonValue* regex = pattern != nullptr ? pattern->find("Regex") : nullptr;
-        const JsonValue* string = pattern != nullptr ? pattern->find("String") : nullptr;
-        step.literal = regex == nullptr;
-        const JsonValue* written = regex != nullptr ? regex : string;
-        if (written == nullptr || written->as_string().empty()) return refuse("a Split has no pattern.");
-        step.pattern = written->as_string();
-        step.invert = flag(item, "invert", false);
-        const std::string behavior = text(item, "behavior");
-        if (behavior == "Isolated") {
-            step.behavior = SplitBehavior::Isolated;
-        } else if (behavior == "Removed") {
-            step.behavior = SplitBehavior::Removed;
-        } else if (behavior == "MergedWithPrevious") {
-            step.behavior = SplitBehavior::MergedWithPrevious;
-        } else if (behavior == "Contiguous") {
-            step.behavior = SplitBehavior::Contiguous;
-        } else {
-            return unsupported(fmt::format("Split behavior \"{}\"", behavior));
-        }
-        parts_.steps.push_back(std::move(step));
-        return {};
-    }
-
-    Status decoder(const JsonValue* value) {
-        if (absent(value)) return {};
-        for (const JsonValue* item : sequence(*value, "decoders"))
-            if (text(*item, "type") != "ByteLevel")
-                return unsupported(fmt::format("decoder \"{}\"", text(*item, "type")));
         return {};
     }
 
@@ -228,17 +147,20 @@ private:
         return {};
     }
 
-    std::string file_;
-    ByteBpeParts parts_;
-    bool byte_level_ = false;
+    Error refuse(const std::string& reason) const { return file_.refuse(reason); }
+    Error unsupported(const std::string& what) const { return file_.unsupported(what); }
+
+    const TokenizerJsonFile& file_;
+    BpeParts parts_;
 };
 
 }  // namespace
 
-Result<ByteBpeParts> read_tokenizer_json(std::string_view json, const std::string& file) {
+Result<BpeParts> read_tokenizer_json(std::string_view json, const std::string& file) {
     auto root = parse_json(json, file);
     if (!root) return root.error();
-    Reader reader(file);
+    const TokenizerJsonFile source{file};
+    Reader reader(source);
     DS_RETURN_IF_ERROR(reader.read(*root));
     return std::move(reader.parts());
 }

@@ -82,7 +82,7 @@ TEST(DamagedFiles, TokenizerJson) {
         // Every second time in the first part, where the options are; the rest is vocabulary.
         auto parts = read_tokenizer_json(damage.apply(whole, i % 2 == 0 ? 3000 : whole.size()), "x");
         if (!parts) continue;
-        const auto tokenizer = ByteBpeTokenizer::make(std::move(*parts), "x");
+        const auto tokenizer = BpeTokenizer::make(std::move(*parts), "x");
         if (!tokenizer) continue;
         ++accepted;
         const auto ids = (*tokenizer)->encode("I'll wait 12345 \xff <tool> \u4f60\u597d\n", {});
@@ -99,7 +99,7 @@ TEST(DamagedFiles, VocabAndMerges) {
         auto parts = i % 2 == 0 ? read_vocab_and_merges(damage.apply(vocab, vocab.size()), merges, "x")
                                 : read_vocab_and_merges(vocab, damage.apply(merges, merges.size()), "x");
         if (!parts) continue;
-        const auto tokenizer = ByteBpeTokenizer::make(std::move(*parts), "x");
+        const auto tokenizer = BpeTokenizer::make(std::move(*parts), "x");
         if (tokenizer) (void)(*tokenizer)->encode("Hello world, hello again!!!", {});
     }
 }

@@ -31,7 +31,7 @@ json document() {
 std::string refusal(const json& value) {
     auto parts = read_tokenizer_json(value.dump(), "t.json");
     if (!parts) return parts.error().message;
-    const auto tokenizer = ByteBpeTokenizer::make(std::move(*parts), "t.json");
+    const auto tokenizer = BpeTokenizer::make(std::move(*parts), "t.json");
     return tokenizer ? "accepted" : tokenizer.error().message;
 }
 
@@ -39,7 +39,7 @@ Ids ids(const json& value, std::string_view text) {
     auto parts = read_tokenizer_json(value.dump(), "t.json");
     EXPECT_TRUE(parts.ok()) << parts.error().text();
     if (!parts) return {};
-    const auto tokenizer = ByteBpeTokenizer::make(std::move(*parts), "t.json");
+    const auto tokenizer = BpeTokenizer::make(std::move(*parts), "t.json");
     EXPECT_TRUE(tokenizer.ok()) << tokenizer.error().text();
     if (!tokenizer) return {};
     return *(*tokenizer)->encode(text, {});
@@ -89,7 +89,11 @@ TEST(TokenizerJson, SplitBehaviors) {
     value["pre_tokenizer"] = sequence({split("abc|x", "Removed", true), level(false)});
     EXPECT_EQ(ids(value, "abc-x-"), (Ids{257, 'x'})) << "inverted: what matches is kept";
     value["pre_tokenizer"] = sequence({split("b", "MergedWithNext"), level(false)});
-    EXPECT_THAT(refusal(value), HasSubstr("MergedWithNext"));
+    value["model"]["vocab"]["bc"] = 259;
+    value["model"]["merges"] = json::array({"a b", "ab c", "b c"});
+    EXPECT_EQ(ids(value, "abcab"), (Ids{'a', 259, 'a', 'b'})) << "a b with what follows, the last b has nothing";
+    value["pre_tokenizer"] = sequence({split("b", "Between"), level(false)});
+    EXPECT_THAT(refusal(value), HasSubstr("Split behavior \"Between\""));
     value["pre_tokenizer"] =
         sequence({json{{"type", "Split"}, {"pattern", {{"String", "."}}}, {"behavior", "Isolated"}}, level(false)});
     EXPECT_EQ(ids(value, "abc.abc"), (Ids{257, '.', 257})) << "plain text, not a pattern";
@@ -111,10 +115,13 @@ TEST(TokenizerJson, WhatIsNotByteLevelIsRefusedByName) {
         return refusal(value);
     };
     EXPECT_EQ(refusal(document()), "accepted");
-    EXPECT_THAT(with("normalizer", {{"type", "NFC"}}), HasSubstr("normalizer \"NFC\""));
-    EXPECT_THAT(with("normalizer", {{"type", "Sequence"}, {"normalizers", {{{"type", "Prepend"}}}}}),
-                HasSubstr("\"Prepend\""));
-    EXPECT_THAT(with("pre_tokenizer", {{"type", "Metaspace"}}), HasSubstr("pre_tokenizer \"Metaspace\""));
+    EXPECT_EQ(with("normalizer", {{"type", "NFC"}}), "accepted");
+    EXPECT_THAT(with("normalizer", {{"type", "NFKC"}}), HasSubstr("normalizer \"NFKC\""));
+    EXPECT_THAT(with("normalizer", {{"type", "Sequence"}, {"normalizers", {{{"type", "Lowercase"}}}}}),
+                HasSubstr("\"Lowercase\""));
+    EXPECT_THAT(with("normalizer", {{"type", "Replace"}, {"pattern", {{"Regex", " +"}}}, {"content", " "}}),
+                HasSubstr("\"Replace\" without a String"));
+    EXPECT_THAT(with("pre_tokenizer", {{"type", "BertPreTokenizer"}}), HasSubstr("\"BertPreTokenizer\""));
     EXPECT_THAT(with("pre_tokenizer", nullptr), HasSubstr("without ByteLevel"));
     EXPECT_THAT(with("pre_tokenizer", sequence({level(true), split("a", "Isolated")})), HasSubstr("behind ByteLevel"));
     EXPECT_THAT(with("decoder", {{"type", "Metaspace"}}), HasSubstr("decoder \"Metaspace\""));
@@ -129,7 +136,8 @@ TEST(TokenizerJson, WhatIsNotByteLevelIsRefusedByName) {
     };
     EXPECT_THAT(model("type", "WordPiece"), HasSubstr("\"WordPiece\""));
     EXPECT_THAT(model("byte_fallback", true), HasSubstr("byte_fallback"));
-    EXPECT_THAT(model("unk_token", "<unk>"), HasSubstr("unk_token"));
+    EXPECT_THAT(model("unk_token", "<unk>"), HasSubstr("unknown token \"<unk>\""));
+    EXPECT_EQ(model("unk_token", "a"), "accepted");
     EXPECT_THAT(model("end_of_word_suffix", "</w>"), HasSubstr("</w>"));
     EXPECT_THAT(model("dropout", 0.1), HasSubstr("dropout"));
     EXPECT_EQ(model("dropout", 0.0), "accepted");
