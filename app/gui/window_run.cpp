@@ -6,6 +6,8 @@
 
 #include "engine/measure/run_facts.h"
 #include "engine/trace/recording_file.h"
+#include "kernels/api/usable_cores.h"
+#include "kernels/cpu/machine_rates.h"
 #include "ui/main_window/shell.h"
 
 namespace decodescope {
@@ -35,6 +37,7 @@ Status run_window(int argc, char** argv, const WindowArguments& arguments) {
     ShellOptions options;
     options.registry = arguments.registry;
     options.resource_folder = QString::fromStdString(arguments.resource_folder);
+    options.read_rate = [] { return 1e9 * measure_machine_rates(usable_cores(), {}).read_gb_s_all; };
     Shell shell(std::move(options));
     if (!arguments.language.empty() || !arguments.theme.empty())
         shell.apply_preferences(fixed_preferences(arguments, shell.window()->preferences()));

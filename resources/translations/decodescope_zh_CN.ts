@@ -1538,27 +1538,27 @@
         <translation>%2 页、每页 %3 个词元，共 %1，其中最后一页内空着 %4（%5 行）</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/memory_text.cpp" line="70"/>
+        <location filename="../../ui/viewmodels/memory_text.cpp" line="68"/>
         <source>%1 reserved: room for %2 tokens, %3 of them empty so far</source>
         <translation>预留 %1：可容纳 %2 个词元，目前空着 %3 个</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/memory_text.cpp" line="99"/>
+        <location filename="../../ui/viewmodels/memory_text.cpp" line="97"/>
         <source> B [derived]</source>
         <translation> B [推算]</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/memory_text.cpp" line="100"/>
+        <location filename="../../ui/viewmodels/memory_text.cpp" line="98"/>
         <source>counted %1 used [measured]</source>
         <translation>实际计数已用 %1 [实测]</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/memory_text.cpp" line="113"/>
+        <location filename="../../ui/viewmodels/memory_text.cpp" line="111"/>
         <source>This step copied %1 to grow the cache; old and new together took %2 [measured]</source>
         <translation>本步为增长缓存复制了 %1；新旧合计占用 %2 [实测]</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/memory_text.cpp" line="121"/>
+        <location filename="../../ui/viewmodels/memory_text.cpp" line="119"/>
         <source>What this window keeps to draw: %1, not part of the run</source>
         <translation>本窗口为绘图保留：%1，不属于运行本身</translation>
     </message>
@@ -1593,32 +1593,32 @@
         <translation>页池共分配 %1；此序列之外有 %2 页空闲</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/memory_text.cpp" line="103"/>
+        <location filename="../../ui/viewmodels/memory_text.cpp" line="101"/>
         <source>Nothing is kept: K and V of a pass are scratch and count as activations.</source>
         <translation>什么都不保留：一遍中的 K 和 V 是草稿，计入激活。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/memory_text.cpp" line="116"/>
+        <location filename="../../ui/viewmodels/memory_text.cpp" line="114"/>
         <source>weights %1 [measured]</source>
         <translation>权重 %1 [实测]</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/memory_text.cpp" line="118"/>
+        <location filename="../../ui/viewmodels/memory_text.cpp" line="116"/>
         <source>activations %1 [measured]: buffers of the largest pass, used again by every step</source>
         <translation>激活 %1 [实测]：最大一遍的缓冲区，每步重复使用</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/memory_text.cpp" line="67"/>
+        <location filename="../../ui/viewmodels/memory_text.cpp" line="65"/>
         <source>%1 reserved: room for %2 tokens, all of it in use</source>
         <translation>预留 %1：可容纳 %2 个词元，已全部使用</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/memory_text.cpp" line="109"/>
+        <location filename="../../ui/viewmodels/memory_text.cpp" line="107"/>
         <source>K and V lie in host memory; on the device is room for one layer: %1 [measured]</source>
         <translation>K 和 V 在主机内存中；设备上只留一层的空间：%1 [实测]</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/memory_text.cpp" line="110"/>
+        <location filename="../../ui/viewmodels/memory_text.cpp" line="108"/>
         <source>K and V lie in a file; on the device is room for one layer: %1 [measured]</source>
         <translation>K 和 V 在文件中；设备上只留一层的空间：%1 [实测]</translation>
     </message>
@@ -1835,73 +1835,73 @@
         <translation>在选定长度上测量</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/timing/timing_panel.cpp" line="64"/>
-        <location filename="../../ui/panels/timing/timing_panel.cpp" line="80"/>
+        <location filename="../../ui/panels/timing/timing_panel.cpp" line="67"/>
+        <location filename="../../ui/panels/timing/timing_panel.cpp" line="83"/>
         <source>Time per token against length</source>
         <translation>每词元时间与长度</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/timing/timing_panel.cpp" line="66"/>
+        <location filename="../../ui/panels/timing/timing_panel.cpp" line="69"/>
         <source>Time since the first step against length</source>
         <translation>累计时间与长度</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/timing/timing_panel.cpp" line="109"/>
+        <location filename="../../ui/panels/timing/timing_panel.cpp" line="112"/>
         <source>per token</source>
         <translation>每词元</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/timing/timing_panel.cpp" line="109"/>
+        <location filename="../../ui/panels/timing/timing_panel.cpp" line="112"/>
         <source>Time of each pass</source>
         <translation>每一遍的时间</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/timing/timing_panel.cpp" line="110"/>
+        <location filename="../../ui/panels/timing/timing_panel.cpp" line="113"/>
         <source>cumulated</source>
         <translation>累计</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/timing/timing_panel.cpp" line="111"/>
+        <location filename="../../ui/panels/timing/timing_panel.cpp" line="114"/>
         <source>Time since the first step: here recompute turns quadratic and worse</source>
         <translation>自第一步起的总时间：重算在这里变成平方级甚至更糟</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/timing/timing_panel.cpp" line="112"/>
+        <location filename="../../ui/panels/timing/timing_panel.cpp" line="115"/>
         <source>log</source>
         <translation>对数</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/timing/timing_panel.cpp" line="112"/>
+        <location filename="../../ui/panels/timing/timing_panel.cpp" line="115"/>
         <source>Logarithmic axes: a power of the length is a straight line</source>
         <translation>对数坐标：长度的幂是一条直线</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/timing/timing_panel.cpp" line="113"/>
+        <location filename="../../ui/panels/timing/timing_panel.cpp" line="116"/>
         <source>Sweep…</source>
         <translation>扫描…</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/timing/timing_panel.cpp" line="113"/>
+        <location filename="../../ui/panels/timing/timing_panel.cpp" line="116"/>
         <source>Measure chosen lengths and caches with repeats</source>
         <translation>对选定的长度和缓存重复测量</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/timing/timing_panel.cpp" line="114"/>
+        <location filename="../../ui/panels/timing/timing_panel.cpp" line="117"/>
         <source>Export</source>
         <translation>导出</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/timing/timing_panel.cpp" line="114"/>
+        <location filename="../../ui/panels/timing/timing_panel.cpp" line="117"/>
         <source>Save this chart or its data</source>
         <translation>保存此图或其数据</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/timing/timing_panel.cpp" line="166"/>
+        <location filename="../../ui/panels/timing/timing_panel.cpp" line="170"/>
         <source>%1 tokens: %2 %3</source>
         <translation>%1 个词元：%2 %3</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/timing/timing_panel.cpp" line="170"/>
+        <location filename="../../ui/panels/timing/timing_panel.cpp" line="174"/>
         <source>%1 tokens: recompute %2</source>
         <translation>%1 个词元：重算 %2</translation>
     </message>
@@ -1916,7 +1916,7 @@
         <translation>实时，两路</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/timing/timing_panel.cpp" line="85"/>
+        <location filename="../../ui/panels/timing/timing_panel.cpp" line="88"/>
         <source>Speed-up and same answer, in words</source>
         <translation>加速比与答案是否相同，用文字说明</translation>
     </message>
@@ -2559,42 +2559,42 @@
         <translation>已保存 %1</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/main_window_files.cpp" line="27"/>
+        <location filename="../../ui/main_window/main_window_files.cpp" line="46"/>
         <source>Folder of a model</source>
         <translation>模型文件夹</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/main_window_files.cpp" line="35"/>
+        <location filename="../../ui/main_window/main_window_files.cpp" line="70"/>
         <source>Open a recording</source>
         <translation>打开录制</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/main_window_files.cpp" line="36"/>
+        <location filename="../../ui/main_window/main_window_files.cpp" line="71"/>
         <source>Recordings (*.dscope);;All files (*)</source>
         <translation>录制 (*.dscope);;所有文件 (*)</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/main_window_files.cpp" line="42"/>
+        <location filename="../../ui/main_window/main_window_files.cpp" line="77"/>
         <source>Save the run as a recording</source>
         <translation>把运行保存为录制</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/main_window_files.cpp" line="43"/>
+        <location filename="../../ui/main_window/main_window_files.cpp" line="78"/>
         <source>Recordings (*.dscope)</source>
         <translation>录制 (*.dscope)</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/main_window_files.cpp" line="54"/>
+        <location filename="../../ui/main_window/main_window_files.cpp" line="89"/>
         <source>There is nothing to export yet.</source>
         <translation>还没有可导出的内容。</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/main_window_files.cpp" line="54"/>
+        <location filename="../../ui/main_window/main_window_files.cpp" line="89"/>
         <source>Play a few steps first.</source>
         <translation>请先播放几步。</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/main_window_files.cpp" line="66"/>
+        <location filename="../../ui/main_window/main_window_files.cpp" line="101"/>
         <source>exported %1</source>
         <translation>已导出 %1</translation>
     </message>
@@ -2716,6 +2716,114 @@
         <location filename="../../ui/main_window/message_bar.cpp" line="53"/>
         <source>Note: </source>
         <translation>注意：</translation>
+    </message>
+</context>
+<context>
+    <name>decodescope::ModelOffer</name>
+    <message>
+        <location filename="../../ui/main_window/model_offer.cpp" line="31"/>
+        <source>%1 [derived]</source>
+        <translation>%1 [推算]</translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/model_offer.cpp" line="41"/>
+        <source>Architecture</source>
+        <translation>结构</translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/model_offer.cpp" line="42"/>
+        <source>%1, %2 layers, %3 wide, %4 query heads and %5 KV heads of %6</source>
+        <translation>%1，%2 层，宽 %3，%4 个查询头和 %5 个 KV 头，每头 %6</translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/model_offer.cpp" line="45"/>
+        <source>Context</source>
+        <translation>上下文</translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/model_offer.cpp" line="45"/>
+        <source>%1 tokens</source>
+        <translation>%1 个词元</translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/model_offer.cpp" line="46"/>
+        <source>Parameters</source>
+        <translation>参数</translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/model_offer.cpp" line="47"/>
+        <source>Weights in memory</source>
+        <translation>内存中的权重</translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/model_offer.cpp" line="48"/>
+        <source>KV cache</source>
+        <translation>KV 缓存</translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/model_offer.cpp" line="49"/>
+        <source>%1 for the first token, %2 at full context, as %3</source>
+        <translation>第一个词元 %1，满上下文 %2，格式 %3</translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/model_offer.cpp" line="54"/>
+        <source>Memory</source>
+        <translation>内存</translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/model_offer.cpp" line="56"/>
+        <source>fits: %1 with a full context, %2 are free</source>
+        <translation>放得下：满上下文需 %1，空闲 %2</translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/model_offer.cpp" line="58"/>
+        <source>fits with a shorter text: %1 with a full context, %2 are free</source>
+        <translation>文本较短时放得下：满上下文需 %1，空闲 %2</translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/model_offer.cpp" line="59"/>
+        <source>does not fit: %1 with a full context, %2 are free</source>
+        <translation>放不下：满上下文需 %1，空闲 %2</translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/model_offer.cpp" line="63"/>
+        <source>Expected</source>
+        <translation>预计</translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/model_offer.cpp" line="64"/>
+        <source>about %1 per token at first: the weights are read once, at %2 GB/s [measured]</source>
+        <translation>起初每个词元约 %1：权重读一遍，速度 %2 GB/s [实测]</translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/model_offer.cpp" line="74"/>
+        <source>Reading what the model needs…</source>
+        <translation>正在读取模型需要什么…</translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/model_offer.cpp" line="78"/>
+        <source>Open %1</source>
+        <translation>打开 %1</translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/model_offer.cpp" line="82"/>
+        <source>Load</source>
+        <translation>加载</translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/model_offer.cpp" line="85"/>
+        <source>Cancel</source>
+        <translation>取消</translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/model_offer.cpp" line="109"/>
+        <source>Close</source>
+        <translation>关闭</translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/model_offer.cpp" line="112"/>
+        <source>The running model stays until this one is ready.</source>
+        <translation>在新模型就绪之前，正在运行的模型保持不变。</translation>
     </message>
 </context>
 <context>
@@ -3724,232 +3832,237 @@
 <context>
     <name>decodescope::WindowActions</name>
     <message>
-        <location filename="../../ui/main_window/window_actions.cpp" line="22"/>
+        <location filename="../../ui/main_window/window_actions.cpp" line="23"/>
         <source>&amp;File</source>
         <translation>文件(&amp;F)</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/window_actions.cpp" line="23"/>
+        <location filename="../../ui/main_window/window_actions.cpp" line="24"/>
         <source>&amp;Run</source>
         <translation>运行(&amp;R)</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/window_actions.cpp" line="24"/>
+        <location filename="../../ui/main_window/window_actions.cpp" line="25"/>
         <source>&amp;View</source>
         <translation>视图(&amp;V)</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/window_actions.cpp" line="25"/>
+        <location filename="../../ui/main_window/window_actions.cpp" line="26"/>
         <source>&amp;Help</source>
         <translation>帮助(&amp;H)</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/window_actions.cpp" line="56"/>
+        <location filename="../../ui/main_window/window_actions.cpp" line="57"/>
         <source>Open &amp;model folder…</source>
         <translation>打开模型文件夹(&amp;M)…</translation>
     </message>
     <message>
         <location filename="../../ui/main_window/window_actions.cpp" line="59"/>
+        <source>&amp;Recent models</source>
+        <translation>最近的模型(&amp;R)</translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/window_actions.cpp" line="67"/>
         <source>&amp;Open recording…</source>
         <translation>打开录制(&amp;O)…</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/window_actions.cpp" line="60"/>
+        <location filename="../../ui/main_window/window_actions.cpp" line="68"/>
         <source>&amp;Save recording…</source>
         <translation>保存录制(&amp;S)…</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/window_actions.cpp" line="62"/>
+        <location filename="../../ui/main_window/window_actions.cpp" line="70"/>
         <source>&amp;Export…</source>
         <translation>导出(&amp;E)…</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/window_actions.cpp" line="64"/>
+        <location filename="../../ui/main_window/window_actions.cpp" line="72"/>
         <source>&amp;Quit</source>
         <translation>退出(&amp;Q)</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/window_actions.cpp" line="69"/>
+        <location filename="../../ui/main_window/window_actions.cpp" line="86"/>
         <source>&amp;Start again</source>
         <translation>重新开始(&amp;S)</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/window_actions.cpp" line="70"/>
+        <location filename="../../ui/main_window/window_actions.cpp" line="87"/>
         <source>&amp;Continue from here</source>
         <translation>从这里继续(&amp;C)</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/window_actions.cpp" line="72"/>
+        <location filename="../../ui/main_window/window_actions.cpp" line="89"/>
         <source>Drops what comes after the viewed step and goes on from there</source>
         <translation>丢弃所看步骤之后的内容，从那里继续</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/window_actions.cpp" line="73"/>
+        <location filename="../../ui/main_window/window_actions.cpp" line="90"/>
         <source>&amp;Fork here</source>
         <translation>从此处分叉(&amp;F)</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/window_actions.cpp" line="75"/>
+        <location filename="../../ui/main_window/window_actions.cpp" line="92"/>
         <source>Goes on from the viewed step in a branch; the run so far keeps its pages, shared where the text is equal</source>
         <translation>从所看的一步另起分支继续；此前的运行保留它的页，文本相同之处共享</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/window_actions.cpp" line="76"/>
+        <location filename="../../ui/main_window/window_actions.cpp" line="93"/>
         <source>&amp;Branches</source>
         <translation>分支(&amp;B)</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/window_actions.cpp" line="78"/>
+        <location filename="../../ui/main_window/window_actions.cpp" line="95"/>
         <source>C&amp;ancel what runs</source>
         <translation>取消正在运行的(&amp;A)</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/window_actions.cpp" line="80"/>
+        <location filename="../../ui/main_window/window_actions.cpp" line="97"/>
         <source>Se&amp;ttings of the run…</source>
         <translation>运行设置(&amp;T)…</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/window_actions.cpp" line="89"/>
+        <location filename="../../ui/main_window/window_actions.cpp" line="106"/>
         <source>%1 · shown, %2 tokens</source>
         <translation>%1 · 正在显示，%2 个词元</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/window_actions.cpp" line="90"/>
+        <location filename="../../ui/main_window/window_actions.cpp" line="107"/>
         <source>%1 · %2 tokens · …%3</source>
         <translation>%1 · %2 个词元 · …%3</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/window_actions.cpp" line="102"/>
+        <location filename="../../ui/main_window/window_actions.cpp" line="119"/>
         <source>&amp;Presentation</source>
         <translation>演示(&amp;P)</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/window_actions.cpp" line="108"/>
+        <location filename="../../ui/main_window/window_actions.cpp" line="125"/>
         <source>&amp;Reset layout</source>
         <translation>重置布局(&amp;R)</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/window_actions.cpp" line="112"/>
+        <location filename="../../ui/main_window/window_actions.cpp" line="129"/>
         <source>Pa&amp;nels</source>
         <translation>面板(&amp;N)</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/window_actions.cpp" line="113"/>
+        <location filename="../../ui/main_window/window_actions.cpp" line="130"/>
         <source>Panels in the presentati&amp;on</source>
         <translation>演示中的面板(&amp;O)</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/window_actions.cpp" line="140"/>
+        <location filename="../../ui/main_window/window_actions.cpp" line="157"/>
         <source>Go to %1</source>
         <translation>转到 %1</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/window_actions.cpp" line="159"/>
+        <location filename="../../ui/main_window/window_actions.cpp" line="176"/>
         <source>&amp;Theme</source>
         <translation>主题(&amp;T)</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/window_actions.cpp" line="161"/>
+        <location filename="../../ui/main_window/window_actions.cpp" line="178"/>
         <source>&amp;Light</source>
         <translation>浅色(&amp;L)</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/window_actions.cpp" line="162"/>
+        <location filename="../../ui/main_window/window_actions.cpp" line="179"/>
         <source>&amp;Dark</source>
         <translation>深色(&amp;D)</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/window_actions.cpp" line="163"/>
+        <location filename="../../ui/main_window/window_actions.cpp" line="180"/>
         <source>As the &amp;system</source>
         <translation>跟随系统(&amp;S)</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/window_actions.cpp" line="168"/>
+        <location filename="../../ui/main_window/window_actions.cpp" line="185"/>
         <source>&amp;Language</source>
         <translation>语言(&amp;L)</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/window_actions.cpp" line="171"/>
+        <location filename="../../ui/main_window/window_actions.cpp" line="188"/>
         <source>As the s&amp;ystem</source>
         <translation>跟随系统(&amp;Y)</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/window_actions.cpp" line="183"/>
+        <location filename="../../ui/main_window/window_actions.cpp" line="200"/>
         <source>T&amp;ype</source>
         <translation>字号(&amp;Y)</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/window_actions.cpp" line="184"/>
+        <location filename="../../ui/main_window/window_actions.cpp" line="201"/>
         <source>&amp;Larger</source>
         <translation>放大(&amp;L)</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/window_actions.cpp" line="186"/>
+        <location filename="../../ui/main_window/window_actions.cpp" line="203"/>
         <source>&amp;Smaller</source>
         <translation>缩小(&amp;S)</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/window_actions.cpp" line="187"/>
+        <location filename="../../ui/main_window/window_actions.cpp" line="204"/>
         <source>&amp;Normal</source>
         <translation>正常(&amp;N)</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/window_actions.cpp" line="191"/>
+        <location filename="../../ui/main_window/window_actions.cpp" line="208"/>
         <source>&amp;Glossary</source>
         <translation>术语表(&amp;G)</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/window_actions.cpp" line="192"/>
+        <location filename="../../ui/main_window/window_actions.cpp" line="209"/>
         <source>&amp;Keyboard</source>
         <translation>键盘(&amp;K)</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/window_actions.cpp" line="193"/>
+        <location filename="../../ui/main_window/window_actions.cpp" line="210"/>
         <source>&amp;About Decodescope</source>
         <translation>关于 Decodescope(&amp;A)</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/window_actions.cpp" line="198"/>
+        <location filename="../../ui/main_window/window_actions.cpp" line="215"/>
         <source>Play or pause</source>
         <translation>播放或暂停</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/window_actions.cpp" line="199"/>
+        <location filename="../../ui/main_window/window_actions.cpp" line="216"/>
         <source>Step back</source>
         <translation>后退一步</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/window_actions.cpp" line="202"/>
+        <location filename="../../ui/main_window/window_actions.cpp" line="219"/>
         <source>Step</source>
         <translation>步进</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/window_actions.cpp" line="205"/>
+        <location filename="../../ui/main_window/window_actions.cpp" line="222"/>
         <source>To the first step</source>
         <translation>到第一步</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/window_actions.cpp" line="208"/>
+        <location filename="../../ui/main_window/window_actions.cpp" line="225"/>
         <source>To the newest step, then to the end</source>
         <translation>到最新一步，再到底</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/window_actions.cpp" line="212"/>
+        <location filename="../../ui/main_window/window_actions.cpp" line="229"/>
         <source>Clear or leave</source>
         <translation>清除或离开</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/window_actions.cpp" line="213"/>
+        <location filename="../../ui/main_window/window_actions.cpp" line="230"/>
         <source>Page back</source>
         <translation>上一页</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/window_actions.cpp" line="214"/>
+        <location filename="../../ui/main_window/window_actions.cpp" line="231"/>
         <source>Page on</source>
         <translation>下一页</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/window_actions.cpp" line="215"/>
+        <location filename="../../ui/main_window/window_actions.cpp" line="232"/>
         <source>Menu</source>
         <translation>菜单</translation>
     </message>

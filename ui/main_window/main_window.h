@@ -2,6 +2,8 @@
 #pragma once
 
 #include <QWidget>
+#include <functional>
+#include <utility>
 
 #include "ui/main_window/message_bar.h"
 #include "ui/main_window/panel_host.h"
@@ -44,6 +46,11 @@ public:
     void clear_or_leave();  // Esc
     void open_settings();
     void choose_model_folder();
+    // Says what the model would need and loads it when that is accepted.
+    void offer_model(const QString& path);
+    // Measures how fast this machine reads memory, bytes per second; takes some 100 ms and is called by another thread.
+    void set_read_rate(std::function<double()> measure) { read_rate_ = std::move(measure); }
+    PreferenceStore* store() const { return store_; }
     void choose_recording();
     void choose_save();
     void choose_export(const QString& export_id);
@@ -69,6 +76,7 @@ private:
     SessionController* session_;
     Selection* selection_;
     PreferenceStore* store_;
+    std::function<double()> read_rate_;
     Preferences preferences_;
     SettingsDesk* desk_ = nullptr;
     TransportBar* transport_ = nullptr;

@@ -4,8 +4,10 @@
 #include <QFileInfo>
 #include <QMimeData>
 
+#include "engine/support/file.h"
 #include "ui/main_window/export_dialog.h"
 #include "ui/main_window/main_window.h"
+#include "ui/main_window/model_offer.h"
 #include "ui/main_window/settings_desk.h"
 
 namespace decodescope {
@@ -20,6 +22,23 @@ QString dropped_recording(const QMimeData* data) {
     return {};
 }
 
+// A folder with a configuration, or a file of such a folder; what it holds is read when it is offered.
+QString model_of(const QString& path) {
+    const QFileInfo info(path);
+    if (info.isDir())
+        return QFileInfo::exists(info.absoluteFilePath() + QStringLiteral("/config.json")) ? path : QString();
+    const bool of_folder = path.endsWith(QStringLiteral(".safetensors")) || path.endsWith(QStringLiteral(".json"));
+    return of_folder ? model_of(info.absolutePath()) : QString();
+}
+
+QString dropped_model(const QMimeData* data) {
+    for (const QUrl& url : data->urls()) {
+        if (!url.isLocalFile()) continue;
+        if (const QString model = model_of(url.toLocalFile()); !model.isEmpty()) return model;
+    }
+    return {};
+}
+
 }  // namespace
 
 void MainWindow::choose_model_folder() {
@@ -27,7 +46,23 @@ void MainWindow::choose_model_folder() {
         QFileDialog::getExistingDirectory(this, tr("Folder of a model"), store_->folder(QStringLiteral("model")));
     if (folder.isEmpty()) return;
     store_->save_folder(QStringLiteral("model"), QFileInfo(folder).absolutePath());
-    desk_->change([&](SessionSettings& s) { s.model = folder; });
+    offer_model(folder);
+}
+
+void MainWindow::offer_model(const QString& path) {
+    ModelOfferRequest request;
+    request.path = path;
+    request.weights = desk_->wanted().weights;
+    request.kv = desk_->wanted().kv;
+    request.available_bytes = available_memory_bytes();
+    request.read_bytes_per_second = read_rate_;
+    auto* offer = new ModelOffer(request, this);
+    connect(offer, &QDialog::accepted, this, [this, path] {
+        if (!session_->can(SessionAction::Open)) return;
+        store_->save_recent_model(path);
+        desk_->change([&](SessionSettings& s) { s.model = path; });
+    });
+    offer->open();
 }
 
 void MainWindow::choose_recording() {
@@ -71,12 +106,15 @@ bool MainWindow::export_item(const ExportItem& item, const QString& path, const 
 }
 
 void MainWindow::dragEnterEvent(QDragEnterEvent* event) {
-    if (!dropped_recording(event->mimeData()).isEmpty() && session_->can(SessionAction::OpenRecording))
+    const bool recording = !dropped_recording(event->mimeData()).isEmpty();
+    if (recording ? session_->can(SessionAction::OpenRecording)
+                  : session_->can(SessionAction::Open) && !dropped_model(event->mimeData()).isEmpty())
         event->acceptProposedAction();
 }
 
 void MainWindow::dropEvent(QDropEvent* event) {
     if (const QString path = dropped_recording(event->mimeData()); !path.isEmpty()) session_->open_recording(path);
+    else if (const QString model = dropped_model(event->mimeData()); !model.isEmpty()) offer_model(model);
 }
 
 }  // namespace decodescope

@@ -71,6 +71,17 @@ void PreferenceStore::save_folder(const QString& purpose, const QString& folder)
     if (file_) file_->setValue(QStringLiteral("folder_") + purpose, folder);
 }
 
+QStringList PreferenceStore::recent_models() const {
+    return file_ ? file_->value(QStringLiteral("recent_models")).toStringList() : QStringList();
+}
+void PreferenceStore::save_recent_model(const QString& path) {
+    if (!file_) return;
+    QStringList recent = recent_models();
+    recent.removeAll(path);
+    recent.prepend(path);
+    file_->setValue(QStringLiteral("recent_models"), recent.mid(0, 5));
+}
+
 QString effective_language(const QString& choice) {
     if (choice == QLatin1String("en") || choice == QLatin1String("zh_CN")) return choice;
     return QLocale::system().language() == QLocale::Chinese ? QStringLiteral("zh_CN") : QStringLiteral("en");

@@ -36,6 +36,9 @@ public:
     // The last used folder for a purpose: "export", "recording".
     QString folder(const QString& purpose) const;
     void save_folder(const QString& purpose, const QString& folder);
+    // The models that were opened last, the newest first, at most five.
+    QStringList recent_models() const;
+    void save_recent_model(const QString& path);
 
 private:
     std::unique_ptr<QSettings> file_;

@@ -4,6 +4,7 @@
 
 #include <QObject>
 #include <QTranslator>
+#include <functional>
 #include <memory>
 
 #include "ui/main_window/main_window.h"
@@ -16,6 +17,7 @@ struct ShellOptions {
     QString resource_folder;
     Preferences preferences;  // what is shown when nothing is stored
     bool stored_preferences = true;
+    std::function<double()> read_rate;  // see MainWindow::set_read_rate
     QString settings_file;                 // tests: this file in place of the person's own
     std::unique_ptr<EngineDriver> driver;  // tests: another way to the engine
 };
@@ -54,6 +56,7 @@ private:
 
     PreferenceStore store_;
     Preferences preferences_;
+    std::function<double()> read_rate_;
     std::unique_ptr<SessionController> session_;
     Selection selection_;
     QTranslator translator_, qt_translator_;

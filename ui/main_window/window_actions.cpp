@@ -3,6 +3,7 @@
 #include <QAction>
 #include <QActionGroup>
 #include <QCoreApplication>
+#include <QFileInfo>
 #include <QMenu>
 #include <QToolButton>
 #include <algorithm>
@@ -55,6 +56,13 @@ QAction* WindowActions::add_key(const QString& text, const QList<QKeySequence>& 
 void WindowActions::build_file(QMenu* menu) {
     open_model_ = add(menu, tr("Open &model folder…"), QStringLiteral("Ctrl+Shift+O"),
                       [this] { window_->choose_model_folder(); });
+    recent_ = menu->addMenu(tr("&Recent models"));
+    connect(recent_, &QMenu::aboutToShow, this, &WindowActions::fill_recent);
+    // An empty menu says so by being switched off; what was opened meanwhile is known when the menu above it opens.
+    connect(menu, &QMenu::aboutToShow, this, [this] {
+        recent_->setEnabled(!window_->store()->recent_models().isEmpty() &&
+                            window_->session()->can(SessionAction::Open));
+    });
     open_recording_ =
         add(menu, tr("&Open recording…"), QStringLiteral("Ctrl+O"), [this] { window_->choose_recording(); });
     save_ = add(menu, tr("&Save recording…"), QStringLiteral("Ctrl+S"), [this] { window_->choose_save(); });
@@ -62,6 +70,15 @@ void WindowActions::build_file(QMenu* menu) {
     export_ = add(menu, tr("&Export…"), QStringLiteral("Ctrl+E"), [this] { window_->choose_export(QString()); });
     menu->addSeparator();
     add(menu, tr("&Quit"), QStringLiteral("Ctrl+Q"), [this] { window_->close(); });
+}
+
+void WindowActions::fill_recent() {
+    recent_->clear();
+    for (const QString& path : window_->store()->recent_models()) {
+        QAction* action = recent_->addAction(QFileInfo(path).fileName(), [this, path] { window_->offer_model(path); });
+        action->setToolTip(path);
+    }
+    recent_->setToolTipsVisible(true);
 }
 
 void WindowActions::build_run(QMenu* menu) {

@@ -22,6 +22,7 @@ private:
     QAction* add(QMenu* menu, const QString& text, const QString& keys, const std::function<void()>& run);
     QAction* add_key(const QString& text, const QList<QKeySequence>& keys, const std::function<void()>& run);
     void build_file(QMenu* menu);
+    void fill_recent();
     void build_run(QMenu* menu);
     void build_view(QMenu* menu);
     void build_panels(QMenu* menu);
@@ -35,6 +36,7 @@ private:
     QMenu* menu_;
     QMenu* branches_ = nullptr;
     QList<QAction*> all_;
+    QMenu* recent_ = nullptr;
     QAction *save_ = nullptr, *open_model_ = nullptr, *open_recording_ = nullptr, *export_ = nullptr;
     QAction *reset_ = nullptr, *continue_ = nullptr, *fork_ = nullptr, *cancel_ = nullptr, *present_ = nullptr;
 };

@@ -1,0 +1,123 @@
+#include "ui/main_window/model_offer.h"
+
+#include <QCoreApplication>
+#include <QDialogButtonBox>
+#include <QFileInfo>
+#include <QFormLayout>
+#include <QLabel>
+#include <QPointer>
+#include <QPushButton>
+#include <QThreadPool>
+#include <QVBoxLayout>
+#include <memory>
+
+#include "kernels/api/int8_weights.h"
+#include "ui/viewmodels/format.h"
+
+namespace decodescope {
+
+namespace {
+
+// Bytes of the weights in memory; rows are taken as one, vectors are too few to matter.
+std::int64_t weight_bytes(const ModelConfig& config, WeightType type) {
+    ElementType kept = config.file_type;
+    if (type == WeightType::F32) kept = ElementType::F32;
+    if (type == WeightType::F16) kept = ElementType::F16;
+    if (type == WeightType::BF16) kept = ElementType::BF16;
+    if (type == WeightType::Int8) kept = ElementType::I8;
+    return weight_row_bytes(kept, config.parameters());
+}
+
+QString derived(const QString& text) { return ModelOffer::tr("%1 [derived]").arg(text); }
+
+}  // namespace
+
+std::vector<ModelOfferLine> model_offer_lines(const ModelConfig& config, const ModelOfferRequest& request,
+                                              double read_bytes_per_second) {
+    const auto count = [](std::int64_t n) { return format_count(n); };
+    const KvShape kv = KvShape::of(config, request.kv);
+    const std::int64_t weights = weight_bytes(config, request.weights), cache = kv.stored_bytes(config.context);
+    std::vector<ModelOfferLine> lines = {
+        {ModelOffer::tr("Architecture"),
+         ModelOffer::tr("%1, %2 layers, %3 wide, %4 query heads and %5 KV heads of %6")
+             .arg(QString::fromUtf8(family_name(config.family).data()), count(config.layers), count(config.hidden),
+                  count(config.heads), count(config.kv_heads), count(config.head_dim))},
+        {ModelOffer::tr("Context"), ModelOffer::tr("%1 tokens").arg(count(config.context))},
+        {ModelOffer::tr("Parameters"), count(config.parameters())},
+        {ModelOffer::tr("Weights in memory"), derived(format_bytes(weights))},
+        {ModelOffer::tr("KV cache"),
+         derived(ModelOffer::tr("%1 for the first token, %2 at full context, as %3")
+                     .arg(format_bytes(kv.stored_bytes(1)), format_bytes(cache),
+                          QString::fromStdString(to_string(request.kv))))}};
+    if (request.available_bytes > 0) {
+        const std::int64_t need = weights + cache;
+        lines.push_back({ModelOffer::tr("Memory"),
+                         (need <= request.available_bytes
+                              ? ModelOffer::tr("fits: %1 with a full context, %2 are free")
+                              : weights <= request.available_bytes
+                              ? ModelOffer::tr("fits with a shorter text: %1 with a full context, %2 are free")
+                              : ModelOffer::tr("does not fit: %1 with a full context, %2 are free"))
+                             .arg(format_bytes(need), format_bytes(request.available_bytes))});
+    }
+    if (read_bytes_per_second > 0)
+        lines.push_back({ModelOffer::tr("Expected"),
+                         derived(ModelOffer::tr("about %1 per token at first: the weights are read once, at %2 GB/s "
+                                                "[measured]")
+                                     .arg(format_micros(1e6 * static_cast<double>(weights) / read_bytes_per_second))
+                                     .arg(read_bytes_per_second * 1e-9, 0, 'f', 1))});
+    return lines;
+}
+
+ModelOffer::ModelOffer(const ModelOfferRequest& request, QWidget* parent)
+    : QDialog(parent),
+      request_(request),
+      state_(new QLabel(tr("Reading what the model needs…"), this)),
+      form_(new QFormLayout),
+      buttons_(new QDialogButtonBox(QDialogButtonBox::Ok | QDialogButtonBox::Cancel, this)) {
+    const QString name = QFileInfo(request.path).fileName();
+    setWindowTitle(tr("Open %1").arg(name));
+    setAttribute(Qt::WA_DeleteOnClose);
+    state_->setWordWrap(true);
+    state_->setMinimumWidth(420);
+    buttons_->button(QDialogButtonBox::Ok)->setText(tr("Load"));
+    buttons_->button(QDialogButtonBox::Ok)->setProperty("accent", true);
+    buttons_->button(QDialogButtonBox::Ok)->setEnabled(false);
+    buttons_->button(QDialogButtonBox::Cancel)->setText(tr("Cancel"));
+    auto* layout = new QVBoxLayout(this);
+    layout->addWidget(state_);
+    layout->addLayout(form_);
+    layout->addWidget(buttons_);
+    connect(buttons_, &QDialogButtonBox::accepted, this, &QDialog::accept);
+    connect(buttons_, &QDialogButtonBox::rejected, this, &QDialog::reject);
+    QThreadPool::globalInstance()->start([self = QPointer<ModelOffer>(this), request] {
+        auto config = std::make_shared<Result<ModelConfig>>(describe_model(request.path.toStdString(), {}));
+        const double rate = config->ok() && request.read_bytes_per_second ? request.read_bytes_per_second() : 0;
+        QMetaObject::invokeMethod(
+            QCoreApplication::instance(),
+            [self, config, rate] {
+                if (self) self->show_answer(*config, rate);
+            },
+            Qt::QueuedConnection);
+    });
+}
+
+void ModelOffer::show_answer(const Result<ModelConfig>& config, double read_bytes_per_second) {
+    ready_ = true;
+    if (!config.ok()) {
+        state_->setText(QString::fromStdString(config.error().text()));
+        buttons_->button(QDialogButtonBox::Ok)->hide();
+        buttons_->button(QDialogButtonBox::Cancel)->setText(tr("Close"));
+        return;
+    }
+    state_->setText(tr("The running model stays until this one is ready."));
+    for (const ModelOfferLine& line : model_offer_lines(*config, request_, read_bytes_per_second)) {
+        auto* text = new QLabel(line.text, this);
+        text->setTextInteractionFlags(Qt::TextSelectableByMouse);
+        form_->addRow(line.name, text);
+    }
+    buttons_->button(QDialogButtonBox::Ok)->setEnabled(true);
+    buttons_->button(QDialogButtonBox::Ok)->setFocus();
+    adjustSize();
+}
+
+}  // namespace decodescope
