@@ -39,7 +39,7 @@ struct PanelProduct {
     std::int64_t out_stride = 0;
 };
 
-constexpr std::int64_t kManyRows = 128;
+constexpr std::int64_t kManyRows = 192;
 constexpr std::int64_t kManyRowsStride = kPieceColumns + 16;  // of copied inputs: rows apart by no power of two
 constexpr std::int64_t kManyRowsScratch = kManyRows * kManyRowsStride + 4 * kPieceColumns * kPanelOutputs;
 

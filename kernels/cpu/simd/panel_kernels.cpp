@@ -6,6 +6,8 @@
 #include <hwy/foreach_target.h>  // IWYU pragma: keep
 #include <hwy/highway.h>
 
+#include <hwy/cache_control.h>
+
 #include <algorithm>
 #include <cstring>
 
@@ -225,10 +227,30 @@ void FewRows(const PanelProduct& p) {
     }
 }
 
+// The stored weights that come next, fetched a part at a time while others are computed with.
+struct Ahead {
+    const std::byte* from = nullptr;  // of the first of `panels`
+    std::int64_t panels = 0, panel_bytes = 0, piece_bytes = 0;
+
+    HWY_INLINE void Fetch(std::int64_t part, std::int64_t parts) const {
+        constexpr std::int64_t kLine = 64;
+        const std::int64_t first = piece_bytes * part / parts / kLine * kLine;
+        const std::int64_t last = piece_bytes * (part + 1) / parts;
+        for (std::int64_t i = 0; i < panels; ++i)
+            for (std::int64_t at = first; at < last; at += kLine) hwy::Prefetch(from + i * panel_bytes + at);
+    }
+};
+
 // All rows with kPanels panels of f32 weights or codes.
 template <bool kScaled, int kPanels>
-void AllRows(const PanelProduct& p, const Inputs& inputs, const Source& from, std::int64_t panel) {
+void AllRows(const PanelProduct& p, const Inputs& inputs, const Source& from, std::int64_t panel, const Ahead& ahead) {
+    const std::int64_t tiles = (p.rows + kTileRows - 1) / kTileRows;
     for (std::int64_t row = 0; row < p.rows; row += kTileRows) {
+        ahead.Fetch(row / kTileRows, tiles);
+        const std::int64_t rows = std::min<std::int64_t>(kTileRows, p.rows - row);
+        for (std::int64_t r = 0; r < rows; ++r)
+            for (int i = 0; i < kPanels && p.first > 0; ++i)
+                hwy::Prefetch(p.out + (row + r) * p.out_stride + (panel + i) * kPanelOutputs);
         if (p.rows - row <= kHalfRows)
             Tile<F32Element, kScaled, kHalfRows, kPanels>(p, inputs, from, p.first, p.last, row, panel);
         else Tile<F32Element, kScaled, kTileRows, kPanels>(p, inputs, from, p.first, p.last, row, panel);
@@ -253,15 +275,19 @@ template <ElementType kType, int kPanels>
 void ManyRowsWithPanels(const PanelProduct& p, const Inputs& inputs, std::int64_t panel, float* scratch) {
     constexpr std::int64_t kFloats = kPieceColumns * kPanelOutputs;
     const std::int64_t panels = panel_count(p.outputs);
+    const Source stored = StoredAt<kType>(p, p.first);
     for (; panel + kPanels <= panels; panel += kPanels) {
-        Source source = StoredAt<kType>(p, p.first).at(panel);
+        Source source = stored.at(panel);
         if constexpr (kType != ElementType::F32) {
             for (int i = 0; i < kPanels; ++i) Convert<kType>(p, panel + i, scratch + i * kFloats);
             source.codes = reinterpret_cast<const std::byte*>(scratch);
             source.panel_bytes = kFloats * 4;
             source.block_bytes = kWeightBlock * kPanelOutputs * 4;
         }
-        AllRows<kType == ElementType::I8, kPanels>(p, inputs, source, panel);
+        const std::int64_t next = panel + kPanels;
+        const Ahead ahead{stored.at(next).codes, std::min<std::int64_t>(kPanels, panels - next), stored.panel_bytes,
+                          panel_offset(kType, p.last - p.first)};
+        AllRows<kType == ElementType::I8, kPanels>(p, inputs, source, panel, ahead);
     }
     if constexpr (kPanels > 1) ManyRowsWithPanels<kType, kPanels / 2>(p, inputs, panel, scratch);
 }
