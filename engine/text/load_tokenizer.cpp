@@ -1,6 +1,7 @@
 #include "engine/text/load_tokenizer.h"
 
 #include <algorithm>
+#include <charconv>
 #include <filesystem>
 #include <limits>
 
@@ -8,6 +9,7 @@
 
 #include "engine/support/file.h"
 #include "engine/support/json_value.h"
+#include "engine/text/pre_tokenizer_names.h"
 
 namespace decodescope {
 namespace {
@@ -42,6 +44,52 @@ std::string token_name(const JsonValue& root, std::string_view key) {
     return value != nullptr ? value->as_string() : std::string();
 }
 
+// How a tokenizer of two files cuts text is known by its class alone.
+Status use_class(const std::string& name, const std::string& path, BpeParts& parts) {
+    if (name.empty() || name.rfind("GPT2Tokenizer", 0) == 0) return {};
+    if (name.rfind("Qwen2Tokenizer", 0) != 0)
+        return make_error(ErrorKind::Unsupported,
+                          fmt::format("{}: tokenizer_class \"{}\" without a tokenizer.json is not supported.", path, name),
+                          "Save the tokenizer with a recent version of transformers, which writes tokenizer.json.");
+    parts.normalizer = {{NormalizerStep::Kind::Compose, {}, {}}};
+    for (SplitStep& step : parts.steps) step.pattern = kQwen2Pattern;
+    return {};
+}
+
+// "added_tokens_decoder": {"50256": {"content": "<|endoftext|>", "special": true, ...}}
+Status read_added_tokens(const JsonValue* table, const std::string& path, BpeParts& parts) {
+    if (table == nullptr) return {};
+    for (const auto& [key, value] : table->members()) {
+        std::int32_t id = -1;
+        const auto read = std::from_chars(key.data(), key.data() + key.size(), id);
+        const std::string content = token_name(value, "content");
+        if (read.ec != std::errc() || read.ptr != key.data() + key.size() || id < 0 || content.empty())
+            return refuse(path, fmt::format("the added token \"{}\" has no id or no content.", key));
+        for (const char* option : {"single_word", "lstrip", "rstrip"})
+            if (const JsonValue* on = value.find(option); on != nullptr && on->as_boolean())
+                return make_error(ErrorKind::Unsupported,
+                                  fmt::format("{}: option {} of the added token \"{}\" is not supported.", path, option,
+                                              content));
+        const JsonValue* special = value.find("special");
+        const JsonValue* written = value.find("normalized");
+        parts.added.push_back({id, content, special != nullptr && special->as_boolean(),
+                               written != nullptr && written->as_boolean()});
+    }
+    return {};
+}
+
+// What tokenizer_config.json says of a tokenizer of two files.
+Status read_two_file_config(const JsonValue& root, const std::string& path, BpeParts& parts) {
+    DS_RETURN_IF_ERROR(use_class(token_name(root, "tokenizer_class"), path, parts));
+    DS_RETURN_IF_ERROR(read_added_tokens(root.find("added_tokens_decoder"), path, parts));
+    const JsonValue* add_bos = root.find("add_bos_token");
+    if (add_bos != nullptr) parts.adds_bos = add_bos->as_boolean();
+    const JsonValue* prefix = root.find("add_prefix_space");
+    if (prefix != nullptr && prefix->as_boolean())
+        for (SplitStep& step : parts.steps) step.prefix = std::string(1, ' ');
+    return {};
+}
+
 // The names of the special tokens and, for the two-file form, whether BOS is added.
 Status read_tokenizer_config(const std::string& folder, bool two_files, BpeParts& parts) {
     const std::string path = (fs::path(folder) / "tokenizer_config.json").string();
@@ -53,18 +101,14 @@ Status read_tokenizer_config(const std::string& folder, bool two_files, BpeParts
         if (!root) return root.error();
         bos = token_name(*root, "bos_token");
         eos = token_name(*root, "eos_token");
-        const JsonValue* add_bos = root->find("add_bos_token");
-        if (two_files && add_bos != nullptr) parts.adds_bos = add_bos->as_boolean();
-        const JsonValue* prefix = root->find("add_prefix_space");
-        if (two_files && prefix != nullptr && prefix->as_boolean())
-            for (SplitStep& step : parts.steps) step.prefix = std::string(1, ' ');
+        if (two_files) DS_RETURN_IF_ERROR(read_two_file_config(*root, path, parts));
     } else if (two_files) {
         bos = eos = std::string(kGpt2Special);
     }
     if (!parts.bos && !bos.empty()) parts.bos = id_of(parts, bos);
     if (!parts.eos && !eos.empty()) parts.eos = id_of(parts, eos);
     if (!two_files) return {};
-    // The two-file form marks no token as special; those named as such are.
+    // The two-file form need not mark its special tokens; those named as such are.
     for (const std::string& name : {bos, eos}) {
         const auto id = id_of(parts, name);
         const bool known =
@@ -72,6 +116,18 @@ Status read_tokenizer_config(const std::string& folder, bool two_files, BpeParts
         if (id && !known) parts.added.push_back({*id, name, true});
     }
     return {};
+}
+
+// Neither form of a tokenizer is in the folder.
+Error no_tokenizer(const std::string& folder, bool sentencepiece) {
+    if (sentencepiece)
+        return make_error(ErrorKind::Unsupported,
+                          fmt::format("{}: tokenizer.model (SentencePiece) is not supported.", folder),
+                          "Take a folder with tokenizer.json, which transformers writes when a fast tokenizer is saved, "
+                          "or the model as a GGUF file.");
+    return make_error(ErrorKind::File,
+                      fmt::format("{} has neither tokenizer.json nor vocab.json with merges.txt.", folder),
+                      "Give the folder of a Hugging Face model with its tokenizer.");
 }
 
 }  // namespace
@@ -110,9 +166,7 @@ Result<std::shared_ptr<const Tokenizer>> load_tokenizer(const std::string& folde
     const auto path = [&](const char* name) { return (fs::path(folder) / name).string(); };
     const bool one_file = file_exists(path("tokenizer.json"));
     if (!one_file && !(file_exists(path("vocab.json")) && file_exists(path("merges.txt"))))
-        return make_error(ErrorKind::File,
-                          fmt::format("{} has neither tokenizer.json nor vocab.json with merges.txt.", folder),
-                          "Give the folder of a Hugging Face model with its tokenizer.");
+        return no_tokenizer(folder, file_exists(path("tokenizer.model")));
     const std::string named = one_file ? path("tokenizer.json") : folder;
     Result<BpeParts> parts = BpeParts();
     if (one_file) {

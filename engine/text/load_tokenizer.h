@@ -1,5 +1,5 @@
-// The tokenizer of a Hugging Face folder: tokenizer.json, or vocab.json with merges.txt. Byte-level BPE only; what is
-// of another kind is refused by its name.
+// The tokenizer of a Hugging Face folder: tokenizer.json, or vocab.json with merges.txt and, for its class and added
+// tokens, tokenizer_config.json. BPE only; what is of another kind is refused by its name.
 #pragma once
 
 #include <cstdint>
