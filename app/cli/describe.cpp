@@ -26,6 +26,26 @@ std::string bytes_text(std::int64_t bytes) {
     return fmt::format("{} ({} bytes)", format_bytes(bytes), format_grouped(bytes));
 }
 
+std::string stored_name(const ModelConfig& config) {
+    return config.stored_as.empty() ? std::string(element_name(config.file_type)) : config.stored_as;
+}
+
+// What the backend keeps; and what the program keeps beside it because the file's own bytes cannot be used.
+std::string weights_text(const ModelConfig& config) {
+    std::string text = fmt::format("{} in {}", bytes_text(config.weight_bytes(config.file_type)),
+                                   element_name(config.file_type));
+    if (config.widened_bytes > 0)
+        text += fmt::format(", and {} made of the file's {}", bytes_text(config.widened_bytes), stored_name(config));
+    return text;
+}
+
+std::string window_text(const ModelConfig& config) {
+    if (config.window == 0) return "every layer attends to all tokens";
+    std::int64_t local = 0;
+    for (std::int64_t layer = 0; layer < config.layers; ++layer) local += config.is_local(layer) ? 1 : 0;
+    return fmt::format("{} of {} layers attend to the last {} tokens", local, config.layers, config.window);
+}
+
 }  // namespace
 
 Status run_info(const Arguments& arguments) {
@@ -49,7 +69,11 @@ Status run_info(const Arguments& arguments) {
         j["context"] = c.context;
         j["tied_head"] = c.tied_head;
         j["end_tokens"] = c.end_tokens;
-        j["file_type"] = element_name(c.file_type);
+        j["file_type"] = stored_name(c);
+        j["weight_bytes"] = c.weight_bytes(c.file_type);
+        j["weight_type"] = element_name(c.file_type);
+        j["widened_bytes"] = c.widened_bytes;
+        j["window"] = c.window;
         j["parameters"] = c.parameters();
         j["kv_bytes_per_token"] = {{"f32", f32}, {"f16", f16}};
         j["kv_bytes_at_context"] = {{"f32", f32 * c.context}, {"f16", f16 * c.context}};
@@ -64,9 +88,11 @@ Status run_info(const Arguments& arguments) {
                  {"vocabulary",
                   fmt::format("{}{}", format_grouped(c.vocabulary), c.tied_head ? ", head tied to the embedding" : "")},
                  {"context", format_grouped(c.context) + " tokens"},
+                 {"attention", window_text(c)},
                  {"end of text", c.end_tokens.empty() ? "none" : fmt::format("{}", fmt::join(c.end_tokens, ", "))},
                  {"parameters",
-                  format_grouped(c.parameters()) + ", " + std::string(element_name(c.file_type)) + " in the file"},
+                  format_grouped(c.parameters()) + ", " + stored_name(c) + " in the file"},
+                 {"weights in memory", weights_text(c)},
                  {"KV per token", fmt::format("2 x {} layers x {} KV heads x {} x bytes = {} in f32, {} in f16",
                                               c.layers, c.kv_heads, c.head_dim, bytes_text(f32), bytes_text(f16))},
                  {"KV at full context",

@@ -36,10 +36,13 @@ Status check_truncate(std::int64_t tokens, std::int64_t seen) {
                       fmt::format("Choose a number from 0 to {}.", seen));
 }
 
-std::vector<RowVisibility> causal_visibility(std::int64_t first, std::int64_t count) {
+std::vector<RowVisibility> causal_visibility(std::int64_t first, std::int64_t count, std::int64_t window) {
     std::vector<RowVisibility> rows(static_cast<std::size_t>(count));
-    for (std::int64_t r = 0; r < count; ++r)
+    for (std::int64_t r = 0; r < count; ++r) {
         rows[static_cast<std::size_t>(r)].position = static_cast<std::int32_t>(first + r);
+        if (window > 0 && first + r >= window)
+            rows[static_cast<std::size_t>(r)].window_first = static_cast<std::int32_t>(first + r - window + 1);
+    }
     return rows;
 }
 

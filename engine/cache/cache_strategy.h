@@ -128,7 +128,7 @@ public:
 // Checks that every strategy makes: at least one token, positions that fit 32 bits; 0 <= tokens <= seen.
 Status check_new_tokens(std::int64_t new_tokens, std::int64_t seen);
 Status check_truncate(std::int64_t tokens, std::int64_t seen);
-// Rows at positions first .. first + count - 1 that see every position up to their own.
-std::vector<RowVisibility> causal_visibility(std::int64_t first, std::int64_t count);
+// Rows at positions first .. first + count - 1 that see every position up to their own, or the last `window` of them.
+std::vector<RowVisibility> causal_visibility(std::int64_t first, std::int64_t count, std::int64_t window = 0);
 
 }  // namespace decodescope

@@ -1,7 +1,7 @@
 #include "engine/cache/layer_groups.h"
 
 #include <algorithm>
-#include <numeric>
+#include <map>
 #include <utility>
 
 namespace decodescope {
@@ -108,18 +108,53 @@ bool LayerGroups::wants_weight_sums() const {
     return std::any_of(groups_.begin(), groups_.end(), [](const auto& s) { return s->wants_weight_sums(); });
 }
 
+namespace {
+
+// The strategy of the layers whose own attention ends after `window` tokens: rows that leave it are never read again.
+Result<std::unique_ptr<CacheStrategy>> make_local_strategy(const CacheSpec& spec, const RunLimits& limits,
+                                                           std::int64_t window) {
+    const StrategyDescriptor* descriptor = find_strategy(spec.id);
+    if (descriptor != nullptr && !descriptor->has_cache) {
+        RunLimits of_group = limits;
+        of_group.window = window;
+        return make_strategy(spec, of_group);
+    }
+    CacheSpec ring;
+    ring.id = "ring";
+    ring.parameters["window"] = window;
+    if (spec.id == "ring") ring.parameters["window"] = std::min(window, spec.parameters.at("window"));
+    if (const auto place = spec.parameters.find("offload"); place != spec.parameters.end())
+        ring.parameters["offload"] = place->second;
+    auto complete = complete_cache_spec(ring);
+    if (!complete.ok()) return complete.error();
+    return make_strategy(*complete, limits);
+}
+
+}  // namespace
+
 Result<LayerGroups> make_layer_groups(const CacheSpec& spec, const RunLimits& limits, int layers) {
     DS_CHECK(layers > 0);
+    DS_CHECK(limits.layer_windows.empty() || limits.layer_windows.size() == static_cast<std::size_t>(layers));
     const StrategyDescriptor* descriptor = find_strategy(spec.id);
-    const int groups = descriptor != nullptr && descriptor->per_layer ? layers : 1;
+    const bool apart = descriptor != nullptr && descriptor->per_layer;
     std::vector<std::unique_ptr<CacheStrategy>> strategies;
-    for (int g = 0; g < groups; ++g) {
-        auto strategy = make_strategy(spec, limits);
+    std::vector<int> group_of_layer;
+    std::map<std::int64_t, int> group_of_window;
+    for (int layer = 0; layer < layers; ++layer) {
+        // A window as long as the context is none.
+        std::int64_t window = limits.layer_windows.empty() ? 0 : limits.layer_windows[static_cast<std::size_t>(layer)];
+        if (limits.context > 0 && window >= limits.context) window = 0;
+        const auto known = group_of_window.find(window);
+        if (known != group_of_window.end() && !(apart && window == 0)) {
+            group_of_layer.push_back(known->second);
+            continue;
+        }
+        auto strategy = window > 0 ? make_local_strategy(spec, limits, window) : make_strategy(spec, limits);
         if (!strategy.ok()) return strategy.error();
+        group_of_window[window] = static_cast<int>(strategies.size());
+        group_of_layer.push_back(static_cast<int>(strategies.size()));
         strategies.push_back(std::move(*strategy));
     }
-    std::vector<int> group_of_layer(static_cast<std::size_t>(layers), 0);
-    if (groups > 1) std::iota(group_of_layer.begin(), group_of_layer.end(), 0);
     return LayerGroups(std::move(strategies), std::move(group_of_layer));
 }
 

@@ -51,7 +51,8 @@ private:
     std::vector<int> group_of_layer_;
 };
 
-// The strategies of a sequence with `layers` layers, as the descriptor groups them.
+// The strategies of a sequence with `layers` layers, as the descriptor groups them. Layers whose own attention is a
+// window (RunLimits::layer_windows) are a group of their own for each length: a ring of that window.
 Result<LayerGroups> make_layer_groups(const CacheSpec& spec, const RunLimits& limits, int layers);
 
 }  // namespace decodescope

@@ -51,6 +51,9 @@ struct RunLimits {
     std::int64_t expected_tokens = 0;  // prompt and tokens to generate; 0 = unknown
     bool learned_positions = false;    // of the model; else rotary ones
     std::shared_ptr<PagePool> pages = nullptr;  // of a group that shares prefixes; null: pages of its own
+    // [layers] positions that the model itself lets a token attend to, 0: all; empty: all in every layer.
+    std::vector<std::int64_t> layer_windows = {};
+    std::int64_t window = 0;           // the same of the layers that one strategy is for
 };
 
 struct StrategyDescriptor {

@@ -33,6 +33,10 @@ const std::vector<UnsupportedPair>& unsupported_pairs() {
     static const std::vector<UnsupportedPair> pairs = {
         {{}, "ring", true, "", {}, kWindowReason, kOtherFormat},
         {{}, "sinks", true, "", {}, kWindowReason, kOtherFormat},
+        {{}, "", true, "", [](const RunChoice& choice) { return choice.local_layers; },
+         "Layers of this model attend to a window and keep only that, and int8-kivi keeps groups of tokens behind common "
+         "scales: a group would have to stay until its last token leaves.",
+         "Choose int8."},
         {{}, "h2o", true, "", {},
          "Eviction by score takes single tokens from the middle, and int8-kivi keeps groups of tokens behind common "
          "scales.",
@@ -48,6 +52,10 @@ const std::vector<UnsupportedPair>& unsupported_pairs() {
          "Offloaded rows are moved one by one, and int8-kivi keeps groups of tokens behind common scales and its "
          "newest tokens apart.",
          "Choose int8, or offload=none."},
+        {{}, "paged", false, "", [](const RunChoice& choice) { return choice.batched && choice.local_layers; },
+         "A batch shares the pages of one table of all layers, and layers of this model that attend to a window have a "
+         "table of their own.",
+         "Choose preallocated, or run the sequence alone."},
         {{}, "h2o", false, "", [](const RunChoice& choice) { return choice.batched; },
          "Eviction by score reads the attention of each pass, and the joint pass of a batch does not hand it out by "
          "sequence.",

@@ -22,6 +22,7 @@ struct RunChoice {
     std::string_view backend;       // "cpu", "cuda:0"; empty: rows of one backend do not apply
     bool shares_prefixes = false;   // pages are found by the tokens that they hold
     bool batched = false;           // its passes are computed together with those of other sequences
+    bool local_layers = false;      // layers of the model attend to a window, and keep a ring
 };
 
 struct UnsupportedPair {

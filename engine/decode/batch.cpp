@@ -63,8 +63,7 @@ Result<std::unique_ptr<Batch>> Batch::create(LoadedModelPtr model, const BatchCo
 }
 
 RunLimits Batch::limits(std::int64_t expected_tokens) const {
-    const auto& shape = model_->model->config;
-    return {shape.context, expected_tokens, shape.family == Family::Gpt2};
+    return run_limits(model_->model->config, expected_tokens);
 }
 
 // What there is in all: pages, or as many tokens as the backend has memory for.
@@ -73,7 +72,8 @@ Status Batch::make_admission() {
     auto strategy = make_strategy(session.cache, limits(session.expected_tokens));
     if (!strategy.ok()) return strategy.error();
     DS_RETURN_IF_ERROR(check_supported({model_->model->config.family, session.cache, session.kv,
-                                        model_->backend->info().id, (*strategy)->page_tokens() > 0, true}));
+                                        model_->backend->info().id, (*strategy)->page_tokens() > 0, true,
+                                        has_local_layers(model_->model->config)}));
     // Formats with a residual have no fixed size of a token: that of one in a full context stands for all.
     const std::int64_t typical = session.kv.has_residual() ? model_->model->config.context : 1;
     auto token_bytes = kv_bytes(*model_, session.kv, typical);

@@ -277,7 +277,8 @@ void CachedSession::add_page_facts(const PageCounts& pages, KvFacts& facts) cons
     facts.page_tokens = pages.page_tokens;
     facts.pool_bytes = facts.reserved_bytes;
     facts.capacity_tokens = pages.used * pages.page_tokens;
-    facts.reserved_bytes = storages_.front()->slot_bytes(facts.capacity_tokens);
+    // Of the group with pages what the sequence has of them; of others, of local layers, what they are.
+    facts.reserved_bytes += storages_.front()->slot_bytes(facts.capacity_tokens) - storages_.front()->reserved_bytes();
     facts.peak_bytes += facts.reserved_bytes - facts.pool_bytes;  // beyond the pool while it grew
 }
 
@@ -291,14 +292,15 @@ void CachedSession::poison_dead_slots() {
 
 Status CachedSession::reset_storage() {
     if (residual_ != nullptr) residual_->poison(0, storages_.front()->shape().residual_rows());
+    Status status;
+    for (int g = 0; g < cache_.count() && status.ok(); ++g)
+        if (cache_.group(g).page_tokens() == 0)
+            status = storages_[static_cast<std::size_t>(g)]->reset(cache_.group(g).capacity());
     if (cache_.group(0).page_tokens() > 0) {
         forget_last_pass();
         poison_dead_slots();
-        return {};
+        return status;
     }
-    Status status;
-    for (int g = 0; g < cache_.count() && status.ok(); ++g)
-        status = storages_[static_cast<std::size_t>(g)]->reset(cache_.group(g).capacity());
     take_storage_facts();
     copied_bytes_ = 0;
     return status;
@@ -314,23 +316,23 @@ void CachedSession::rows_given_up(std::int64_t kept, std::int64_t before) {
     forget_last_pass();
     if (residual_ != nullptr)
         residual_->poison(std::max(kept, before - storages_.front()->shape().residual_rows()), before);
-    if (cache_.group(0).page_tokens() > 0) return poison_dead_slots();
+    if (cache_.group(0).page_tokens() > 0) poison_dead_slots();
     // Where nothing has left, the slots that are free again are those behind the last kept row.
     for (int g = 0; g < cache_.count(); ++g)
-        if (cache_.group(g).tokens_stored() == kept)
+        if (cache_.group(g).page_tokens() == 0 && cache_.group(g).tokens_stored() == kept)
             storages_[static_cast<std::size_t>(g)]->poison(kept, before - kept);
 }
 
 Result<std::unique_ptr<DecodeSession>> CachedSession::fork() const {
     std::unique_ptr<CachedSession> copy(new CachedSession(model_, config_, cache_.clone()));
-    if (cache_.group(0).page_tokens() > 0) {
-        copy->storages_ = storages_;
-    } else {
-        for (int g = 0; g < cache_.count(); ++g) {
-            auto storage = storages_[static_cast<std::size_t>(g)]->clone(used_slots(cache_.group(g)));
-            if (!storage.ok()) return storage.error();
-            copy->storages_.push_back(std::move(*storage));
+    for (int g = 0; g < cache_.count(); ++g) {
+        if (cache_.group(g).page_tokens() > 0) {  // shared by the sequences of the group
+            copy->storages_.push_back(storages_[static_cast<std::size_t>(g)]);
+            continue;
         }
+        auto storage = storages_[static_cast<std::size_t>(g)]->clone(used_slots(cache_.group(g)));
+        if (!storage.ok()) return storage.error();
+        copy->storages_.push_back(std::move(*storage));
     }
     if (residual_ != nullptr) {
         auto residual = residual_->clone();

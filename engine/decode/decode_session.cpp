@@ -38,6 +38,15 @@ Result<LoadedModelPtr> load_model(ModelPtr model, std::shared_ptr<Backend> backe
     return LoadedModelPtr(std::move(loaded));
 }
 
+bool has_local_layers(const ModelConfig& config) { return config.window > 0 && config.window < config.context; }
+
+RunLimits run_limits(const ModelConfig& config, std::int64_t expected_tokens) {
+    RunLimits limits{config.context, expected_tokens, config.learned_positions()};
+    for (std::int64_t layer = 0; layer < config.layers && has_local_layers(config); ++layer)
+        limits.layer_windows.push_back(config.is_local(layer) ? config.window : 0);
+    return limits;
+}
+
 namespace {
 
 Result<std::unique_ptr<DecodeSession>> create_sharing(LoadedModelPtr model, const SessionConfig& config,
@@ -65,11 +74,12 @@ Result<std::unique_ptr<DecodeSession>> DecodeSession::create(LoadedModelPtr mode
                           fmt::format("A prefill chunk cannot have {} rows.", config.prefill_chunk),
                           "Choose 1 or more, or 0 for the default.");
     }
-    const RunLimits limits{shape.context, config.expected_tokens, shape.family == Family::Gpt2};
+    const RunLimits limits = run_limits(shape, config.expected_tokens);
     auto strategy = make_layer_groups(*spec, limits, static_cast<int>(shape.layers));
     if (!strategy.ok()) return strategy.error();
-    const bool shares = config.prefixes != nullptr && strategy->group(0).page_tokens() > 0;
-    DS_RETURN_IF_ERROR(check_supported({shape.family, *spec, config.kv, model->backend->info().id, shares}));
+    const bool shares = config.prefixes != nullptr && strategy->count() == 1 && strategy->group(0).page_tokens() > 0;
+    DS_RETURN_IF_ERROR(check_supported({shape.family, *spec, config.kv, model->backend->info().id, shares, false,
+                                        has_local_layers(shape)}));
     SessionConfig complete = config;
     complete.cache = std::move(*spec);
     if (shares) return create_sharing(std::move(model), complete, limits);

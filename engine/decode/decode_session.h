@@ -26,6 +26,11 @@ struct LoadedModel {
     StepProgram program;
 };
 using LoadedModelPtr = std::shared_ptr<const LoadedModel>;
+// Whether layers of the model attend to less than its context.
+bool has_local_layers(const ModelConfig& config);
+// What the strategies of a conversation with this model are made from.
+RunLimits run_limits(const ModelConfig& config, std::int64_t expected_tokens);
+
 Result<LoadedModelPtr> load_model(ModelPtr model, std::shared_ptr<Backend> backend, WeightType type,
                                   const ProgressFn& progress, std::stop_token stop);
 

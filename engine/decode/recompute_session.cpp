@@ -56,10 +56,16 @@ PassRequest RecomputeSession::rows_request(std::int64_t first, std::int64_t coun
     lay_views(first + count);
     positions_ = consecutive_positions(first, count);
     visibility_ = causal_visibility(first, count);
+    layer_visibility_.clear();
+    const ModelConfig& config = model_->model->config;
+    if (has_local_layers(config)) local_visibility_ = causal_visibility(first, count, config.window);
+    for (std::int64_t layer = 0; layer < config.layers && has_local_layers(config); ++layer)
+        layer_visibility_.push_back(config.is_local(layer) ? local_visibility_.data() : visibility_.data());
     PassRequest request;
     request.tokens = std::span(all_).subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(count));
     request.positions = positions_;
     request.visibility = visibility_;
+    request.layer_visibility = layer_visibility_;
     request.views = views_;
     request.logits_rows = logits_rows;
     request.capture = capture;
@@ -104,7 +110,13 @@ StepShape RecomputeSession::step_shape(std::int64_t new_tokens) const {
     StepShape shape;
     shape.rows = total;
     shape.logits_rows = logits_rows(new_tokens);
-    shape.attended = total * (total + 1) / 2;
+    const ModelConfig& config = model_->model->config;
+    const std::int64_t window = std::min(config.window, total);
+    std::int64_t local = 0;
+    for (std::int64_t layer = 0; layer < config.layers && has_local_layers(config); ++layer)
+        local += config.is_local(layer) ? 1 : 0;
+    const std::int64_t all = total * (total + 1) / 2, within = window * (window + 1) / 2 + (total - window) * window;
+    shape.attended = ((config.layers - local) * all + local * within) / config.layers;  // the mean, where layers differ
     shape.entries = total;
     return shape;
 }

@@ -33,7 +33,8 @@ private:
 
     // Of the pass that is being computed.
     std::vector<std::int32_t> all_, positions_;
-    std::vector<RowVisibility> visibility_;
+    std::vector<RowVisibility> visibility_, local_visibility_;  // of layers that see everything, and a window
+    std::vector<const RowVisibility*> layer_visibility_;        // [layers], where they differ
     std::vector<KvView> views_;
     // [layers or 1][K, V][kv_heads, capacity, head_dim] f32
     BufferPtr scratch_;

@@ -26,11 +26,11 @@ public:
     const Status& status() const { return status_; }
 
     int vector(const std::string& name, std::int64_t length) {
-        return add(name, {length}, 1, [&](WeightTensor& w) { w.rows = length; });
+        return add(name, {length}, 1, [&](WeightTensor& w, bool) { w.rows = length; });
     }
     // nn.Embedding and nn.Linear: [rows, columns].
     int matrix(const std::string& name, std::int64_t rows, std::int64_t columns, bool embedding = false) {
-        return add(name, {rows, columns}, embedding ? 1 : columns, [&](WeightTensor& w) {
+        return add(name, {rows, columns}, embedding ? 1 : columns, [&](WeightTensor& w, bool) {
             w.rows = rows;
             w.columns = columns;
             w.row_stride = columns;
@@ -38,11 +38,11 @@ public:
     }
     // Conv1D: [in, out] in the file, so that rows of the product are columns of the file.
     int conv(const std::string& name, std::int64_t in, std::int64_t out) {
-        return add(name, {in, out}, in, [&](WeightTensor& w) {
+        return add(name, {in, out}, in, [&](WeightTensor& w, bool by_columns) {
             w.rows = out;
             w.columns = in;
-            w.row_stride = 1;
-            w.column_stride = out;
+            w.row_stride = by_columns ? in : 1;
+            w.column_stride = by_columns ? 1 : out;
         });
     }
     // `parts` equal parts along the rows of a tensor already added; the tensor itself becomes the first part.
@@ -80,6 +80,16 @@ public:
         out_.index.head = c.tied_head ? out_.index.token_embedding : matrix("lm_head.weight", c.vocabulary, c.hidden);
     }
 
+    void neox() {
+        const ModelConfig& c = config_;
+        out_.index.token_embedding = matrix("gpt_neox.embed_in.weight", c.vocabulary, c.hidden, true);
+        for (std::int64_t i = 0; i < c.layers; ++i)
+            out_.index.layers.push_back(neox_layer(fmt::format("gpt_neox.layers.{}.", i)));
+        out_.index.final_norm = vector("gpt_neox.final_layer_norm.weight", c.hidden);
+        out_.index.final_norm_bias = vector("gpt_neox.final_layer_norm.bias", c.hidden);
+        out_.index.head = c.tied_head ? out_.index.token_embedding : matrix("embed_out.weight", c.vocabulary, c.hidden);
+    }
+
     void gpt2() {
         const ModelConfig& c = config_;
         out_.index.token_embedding = matrix("transformer.wte.weight", c.vocabulary, c.hidden, true);
@@ -104,23 +114,60 @@ private:
         weight.name = name;
         weight.data = tensor->data;
         weight.type = element_type_of(tensor->dtype).value_or(ElementType::F32);
-        set_shape(weight);
+        set_shape(weight, tensor->by_columns);
         out_.table.tensors.push_back(std::move(weight));
         return static_cast<int>(out_.table.tensors.size()) - 1;
     }
 
     LayerWeights llama_layer(const std::string& p) {
         const ModelConfig& c = config_;
+        const std::int64_t queries = c.heads * c.head_dim, keys = c.kv_heads * c.head_dim;
         LayerWeights w;
         w.attention_norm = vector(p + "input_layernorm.weight", c.hidden);
-        w.query = matrix(p + "self_attn.q_proj.weight", c.heads * c.head_dim, c.hidden);
-        w.key = matrix(p + "self_attn.k_proj.weight", c.kv_heads * c.head_dim, c.hidden);
-        w.value = matrix(p + "self_attn.v_proj.weight", c.kv_heads * c.head_dim, c.hidden);
-        w.output = matrix(p + "self_attn.o_proj.weight", c.hidden, c.heads * c.head_dim);
-        w.feed_forward_norm = vector(p + "post_attention_layernorm.weight", c.hidden);
+        w.query = matrix(p + "self_attn.q_proj.weight", queries, c.hidden);
+        w.key = matrix(p + "self_attn.k_proj.weight", keys, c.hidden);
+        w.value = matrix(p + "self_attn.v_proj.weight", keys, c.hidden);
+        if (c.attention_biases()) {
+            w.query_bias = vector(p + "self_attn.q_proj.bias", queries);
+            w.key_bias = vector(p + "self_attn.k_proj.bias", keys);
+            w.value_bias = vector(p + "self_attn.v_proj.bias", keys);
+        }
+        if (c.head_norms()) {
+            w.query_norm = vector(p + "self_attn.q_norm.weight", c.head_dim);
+            w.key_norm = vector(p + "self_attn.k_norm.weight", c.head_dim);
+        }
+        w.output = matrix(p + "self_attn.o_proj.weight", c.hidden, queries);
+        if (c.norms_after()) {
+            w.attention_post_norm = vector(p + "post_attention_layernorm.weight", c.hidden);
+            w.feed_forward_norm = vector(p + "pre_feedforward_layernorm.weight", c.hidden);
+            w.feed_forward_post_norm = vector(p + "post_feedforward_layernorm.weight", c.hidden);
+        } else {
+            w.feed_forward_norm = vector(p + "post_attention_layernorm.weight", c.hidden);
+        }
         w.gate = matrix(p + "mlp.gate_proj.weight", c.feed_forward, c.hidden);
         w.up = matrix(p + "mlp.up_proj.weight", c.feed_forward, c.hidden);
         w.down = matrix(p + "mlp.down_proj.weight", c.hidden, c.feed_forward);
+        return w;
+    }
+
+    LayerWeights neox_layer(const std::string& p) {
+        const ModelConfig& c = config_;
+        LayerWeights w;
+        w.attention_norm = vector(p + "input_layernorm.weight", c.hidden);
+        w.attention_norm_bias = vector(p + "input_layernorm.bias", c.hidden);
+        const std::int64_t width = c.heads * c.head_dim;
+        const auto matrices = split(matrix(p + "attention.query_key_value.weight", 3 * width, c.hidden));
+        const auto biases = split(vector(p + "attention.query_key_value.bias", 3 * width));
+        w.query = matrices[0], w.key = matrices[1], w.value = matrices[2];
+        w.query_bias = biases[0], w.key_bias = biases[1], w.value_bias = biases[2];
+        w.output = matrix(p + "attention.dense.weight", c.hidden, width);
+        w.output_bias = vector(p + "attention.dense.bias", c.hidden);
+        w.feed_forward_norm = vector(p + "post_attention_layernorm.weight", c.hidden);
+        w.feed_forward_norm_bias = vector(p + "post_attention_layernorm.bias", c.hidden);
+        w.up = matrix(p + "mlp.dense_h_to_4h.weight", c.feed_forward, c.hidden);
+        w.up_bias = vector(p + "mlp.dense_h_to_4h.bias", c.feed_forward);
+        w.down = matrix(p + "mlp.dense_4h_to_h.weight", c.hidden, c.feed_forward);
+        w.down_bias = vector(p + "mlp.dense_4h_to_h.bias", c.hidden);
         return w;
     }
 
@@ -150,7 +197,10 @@ private:
     Status status_;
 };
 
-std::string_view prefix_of(Family family) { return family == Family::Llama ? "model." : "transformer."; }
+std::string_view prefix_of(Family family) {
+    if (family == Family::Gpt2) return "transformer.";
+    return family == Family::GptNeoX ? "gpt_neox." : "model.";
+}
 
 bool ends_with(std::string_view text, std::string_view end) {
     return text.size() >= end.size() && text.substr(text.size() - end.size()) == end;
@@ -158,10 +208,13 @@ bool ends_with(std::string_view text, std::string_view end) {
 
 // Masks and tables that old checkpoints carry, and a tied head written out: nothing that the result depends on.
 bool is_ignored(const ModelConfig& config, std::string_view name) {
-    if (config.family == Family::Llama && ends_with(name, "rotary_emb.inv_freq")) return true;
+    if (!config.learned_positions() && ends_with(name, "rotary_emb.inv_freq")) return true;
     if (config.family == Family::Gpt2 && (ends_with(name, ".attn.bias") || ends_with(name, ".attn.masked_bias")))
         return true;
-    return config.tied_head && name == "lm_head.weight";
+    if (config.family == Family::GptNeoX &&
+        (ends_with(name, ".attention.bias") || ends_with(name, ".attention.masked_bias")))
+        return true;
+    return config.tied_head && (name == "lm_head.weight" || name == "embed_out.weight");
 }
 
 class Source {
@@ -169,18 +222,19 @@ public:
     Source(const ModelConfig& config, const TensorSet& set) : config_(config), set_(set) {}
 
     Result<Tensor> find(const ExpectedTensor& wanted) {
-        const std::string_view prefix = prefix_of(config_.family);
-        auto found = set_.tensors.find(wanted.name);
-        if (found == set_.tensors.end() && wanted.name.rfind(prefix, 0) == 0)
-            found = set_.tensors.find(std::string_view(wanted.name).substr(prefix.size()));
-        if (found == set_.tensors.end()) return missing(wanted.name);
+        const std::string name = set_.name_here ? set_.name_here(wanted.name) : wanted.name;
+        const std::string_view prefix = set_.name_here ? std::string_view() : prefix_of(config_.family);
+        auto found = set_.tensors.find(name);
+        if (found == set_.tensors.end() && name.rfind(prefix, 0) == 0)
+            found = set_.tensors.find(std::string_view(name).substr(prefix.size()));
+        if (found == set_.tensors.end()) return missing(name);
         used_.insert({found->first, true});
         const Tensor& tensor = found->second;
         if (tensor.shape != wanted.shape)
             return make_error(ErrorKind::Model,
-                              fmt::format("The tensor \"{}\" has the shape {}; config.json asks for {}.", found->first,
-                                          shape_text(tensor.shape), shape_text(wanted.shape)),
-                              "config.json and the weights do not belong together.");
+                              fmt::format("The tensor \"{}\" has the shape {}; {} asks for {}.", found->first,
+                                          shape_text(tensor.shape), asking(), shape_text(wanted.shape)),
+                              fmt::format("{} and the weights do not belong together.", asking()));
         const auto type = element_type_of(tensor.dtype);
         if (!type)
             return make_error(ErrorKind::Unsupported,
@@ -196,7 +250,7 @@ public:
                 return make_error(ErrorKind::Unsupported,
                                   fmt::format("The tensor \"{}\" {} has no place in a {} model of {} layers.", name,
                                               shape_text(tensor.shape), family_name(config_.family), config_.layers),
-                                  "The weights are of another architecture or do not fit config.json.");
+                                  fmt::format("The weights are of another architecture or do not fit {}.", asking()));
         return {};
     }
 
@@ -209,6 +263,8 @@ public:
     }
 
 private:
+    const char* asking() const { return set_.name_here ? "the metadata" : "config.json"; }
+
     Error missing(const std::string& name) const {
         const bool meta = set_.tensors.count("tok_embeddings.weight") != 0;
         if (meta)
@@ -219,7 +275,7 @@ private:
         const bool untied_head = name == "lm_head.weight";
         return make_error(ErrorKind::Model, fmt::format("The tensor \"{}\" is missing.", name),
                           untied_head ? "config.json has tie_word_embeddings false; is it the right one?"
-                                      : "The weights are incomplete or do not fit config.json.");
+                                      : fmt::format("The weights are incomplete or do not fit {}.", asking()));
     }
 
     const ModelConfig& config_;
@@ -249,10 +305,14 @@ void align(WeightTable& table, const TensorSet& set) {
 }
 
 void bind(const ModelConfig& config, Binder& binder) {
-    if (config.family == Family::Llama) {
-        binder.llama();
-    } else {
-        binder.gpt2();
+    switch (config.family) {
+        case Family::Gpt2: return binder.gpt2();
+        case Family::GptNeoX: return binder.neox();
+        case Family::Llama:
+        case Family::Mistral:
+        case Family::Qwen2:
+        case Family::Qwen3:
+        case Family::Gemma3: return binder.llama();
     }
 }
 

@@ -1,5 +1,6 @@
 #include "engine/model/config_reader.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <initializer_list>
@@ -8,119 +9,78 @@
 
 #include <fmt/format.h>
 
+#include "engine/model/config_fields.h"
 #include "engine/support/json_value.h"
 
 namespace decodescope {
 namespace {
 
-constexpr const char* kHint = "LLaMA and GPT-2 models in the Hugging Face layout are supported.";
+// A number of an object that must be there.
+double number_in(Fields& fields, const JsonValue& object, std::string_view where, std::string_view key) {
+    const JsonValue* value = object.find(key);
+    if (value != nullptr && value->is_number() && value->as_number() > 0 && std::isfinite(value->as_number()))
+        return value->as_number();
+    fields.fail(ErrorKind::Model, fmt::format("\"{}\" has {} as \"{}\"; a positive number is needed.", where,
+                                              value == nullptr ? "nothing" : value->described(), key));
+    return 1.0;
+}
 
-// Reads fields of one object; the first problem is kept and later reads give defaults.
-class Fields {
-public:
-    Fields(const JsonValue& root, std::string file) : root_(root), file_(std::move(file)) {}
-
-    const Status& status() const { return status_; }
-    void fail(ErrorKind kind, const std::string& message) {
-        if (status_.ok()) status_ = make_error(kind, fmt::format("{}: {}", file_, message), kHint);
+// LLaMA 3's: wavelengths beyond what the model was first trained on are stretched by `factor`, short ones are kept, and
+// those between change from one to the other.
+void set_llama3_divisors(Fields& fields, const JsonValue& object, std::string_view key, ModelConfig& config,
+                         double theta, std::int64_t rotary) {
+    const double factor = number_in(fields, object, key, "factor");
+    const double low = number_in(fields, object, key, "low_freq_factor");
+    const double high = number_in(fields, object, key, "high_freq_factor");
+    const double trained = number_in(fields, object, key, "original_max_position_embeddings");
+    if (!(high > low))
+        return fields.fail(ErrorKind::Model, fmt::format("\"{}\": \"high_freq_factor\" is not above the low one.", key));
+    for (std::int64_t i = 0; i < rotary / 2; ++i) {
+        const double wavelength = 2 * 3.14159265358979323846 *
+                                  std::pow(theta, 2.0 * static_cast<double>(i) / static_cast<double>(rotary));
+        double divisor = wavelength > trained / low ? factor : 1.0;
+        if (wavelength <= trained / low && wavelength >= trained / high) {
+            const double smooth = (trained / wavelength - low) / (high - low);
+            divisor = 1.0 / ((1.0 - smooth) / factor + smooth);
+        }
+        config.rope_divisors.push_back(static_cast<float>(divisor));
     }
+}
 
-    // Null and absent are the same everywhere in these files.
-    const JsonValue* present(std::string_view key) const {
-        const JsonValue* value = root_.find(key);
-        return value != nullptr && !value->is_null() ? value : nullptr;
-    }
-
-    std::optional<std::int64_t> optional_integer(std::string_view key) {
-        const JsonValue* value = present(key);
-        if (value == nullptr) return std::nullopt;
-        if (value->is_integer()) return value->as_integer();
-        fail(ErrorKind::Model, fmt::format("\"{}\" is {}, not a whole number.", key, value->described()));
-        return std::nullopt;
-    }
-
-    std::int64_t integer(std::string_view key) {
-        if (present(key) == nullptr) fail(ErrorKind::Model, fmt::format("\"{}\" is missing.", key));
-        return optional_integer(key).value_or(0);
-    }
-
-    double number(std::string_view key, double fallback) {
-        const JsonValue* value = present(key);
-        if (value == nullptr) return fallback;
-        if (value->is_number()) return value->as_number();
-        fail(ErrorKind::Model, fmt::format("\"{}\" is {}, not a number.", key, value->described()));
-        return fallback;
-    }
-
-    bool boolean(std::string_view key, bool fallback) {
-        const JsonValue* value = present(key);
-        if (value == nullptr) return fallback;
-        if (value->is_boolean()) return value->as_boolean();
-        fail(ErrorKind::Model, fmt::format("\"{}\" is {}, not true or false.", key, value->described()));
-        return fallback;
-    }
-
-    // Only these values of a text option are implemented; absent counts as the first.
-    void only(std::string_view key, std::initializer_list<std::string_view> allowed) {
-        const JsonValue* value = present(key);
-        if (value == nullptr) return;
-        for (std::string_view text : allowed)
-            if (value->is_string() && value->as_string() == text) return;
-        fail(ErrorKind::Unsupported, fmt::format("\"{}\": {} is not supported, only \"{}\".", key, value->described(),
-                                                 *allowed.begin()));
-    }
-
-    void only_boolean(std::string_view key, bool allowed) {
-        if (boolean(key, allowed) != allowed)
-            fail(ErrorKind::Unsupported, fmt::format("\"{}\": {} is not supported.", key, !allowed));
-    }
-
-    // An option that must be absent, null, or false.
-    void absent(std::string_view key) {
-        const JsonValue* value = present(key);
-        if (value != nullptr && !(value->is_boolean() && !value->as_boolean()))
-            fail(ErrorKind::Unsupported, fmt::format("\"{}\": {} is not supported.", key, value->described()));
-    }
-
-private:
-    const JsonValue& root_;
-    std::string file_;
-    Status status_;
-};
-
-// "rope_scaling" or "rope_parameters": only the plain kind is implemented. Gives theta where the object has it.
-void read_rope_object(Fields& fields, std::string_view key, double& theta) {
+// "rope_scaling" or "rope_parameters": the plain kind, linear and llama3. Gives theta where the object has it.
+void read_rope_object(Fields& fields, std::string_view key, ModelConfig& config, double& theta) {
     const JsonValue* object = fields.present(key);
     if (object == nullptr) return;
     if (!object->is_object())
         return fields.fail(ErrorKind::Model, fmt::format("\"{}\" is {}, not an object.", key, object->described()));
+    if (const JsonValue* value = object->find("rope_theta")) {
+        if (!value->is_number()) return fields.fail(ErrorKind::Model, "\"rope_theta\" is not a number.");
+        theta = value->as_number();
+    }
     const JsonValue* type = object->find("rope_type");
     if (type == nullptr) type = object->find("type");
     const bool plain = key == "rope_parameters" && type == nullptr;
-    if (!plain && (type == nullptr || !type->is_string() || type->as_string() != "default"))
-        return fields.fail(ErrorKind::Unsupported,
-                           fmt::format("\"{}\" of type {} is not supported.", key,
-                                       type == nullptr ? "(none given)" : type->described()));
-    const JsonValue* value = object->find("rope_theta");
-    if (value == nullptr) return;
-    if (!value->is_number()) return fields.fail(ErrorKind::Model, "\"rope_theta\" is not a number.");
-    theta = value->as_number();
+    if (plain || (type != nullptr && type->as_string() == "default")) return;
+    const std::int64_t rotary = std::clamp<std::int64_t>(config.rotary_dim > 0 ? config.rotary_dim : config.head_dim, 0, 65536);
+    if (type != nullptr && type->as_string() == "linear") {
+        config.rope_divisors.assign(static_cast<std::size_t>(rotary / 2),
+                                    static_cast<float>(number_in(fields, *object, key, "factor")));
+        return;
+    }
+    if (type != nullptr && type->as_string() == "llama3")
+        return set_llama3_divisors(fields, *object, key, config, theta, rotary);
+    fields.fail(ErrorKind::Unsupported, fmt::format("\"{}\" of type {} is not supported.", key,
+                                                    type == nullptr ? "(none given)" : type->described()));
 }
 
-void read_llama(Fields& fields, ModelConfig& config) {
-    config.family = Family::Llama;
-    config.layers = fields.integer("num_hidden_layers");
-    config.hidden = fields.integer("hidden_size");
-    config.heads = fields.integer("num_attention_heads");
-    config.kv_heads = fields.optional_integer("num_key_value_heads").value_or(config.heads);
-    config.feed_forward = fields.integer("intermediate_size");
-    config.context = fields.optional_integer("max_position_embeddings").value_or(2048);
-    config.norm_epsilon = static_cast<float>(fields.number("rms_norm_eps", 1e-6));
-    config.tied_head = fields.boolean("tie_word_embeddings", false);
+void read_rope(Fields& fields, ModelConfig& config) {
     double theta = fields.number("rope_theta", 10000.0);
-    read_rope_object(fields, "rope_scaling", theta);
-    read_rope_object(fields, "rope_parameters", theta);
+    read_rope_object(fields, "rope_scaling", config, theta);
+    read_rope_object(fields, "rope_parameters", config, theta);
     config.rope_theta = static_cast<float>(theta);
+}
+
+void derive_head_dim(Fields& fields, ModelConfig& config) {
     if (const auto head_dim = fields.optional_integer("head_dim")) {
         config.head_dim = *head_dim;
     } else if (config.heads > 0 && config.hidden % config.heads == 0) {
@@ -129,12 +89,125 @@ void read_llama(Fields& fields, ModelConfig& config) {
         fields.fail(ErrorKind::Model, fmt::format("\"hidden_size\" {} is no multiple of \"num_attention_heads\" {}.",
                                                   config.hidden, config.heads));
     }
-    fields.only("hidden_act", {"silu", "swish"});
-    for (const char* key : {"attention_bias", "mlp_bias", "use_sliding_window"}) fields.only_boolean(key, false);
-    for (const char* key : {"sliding_window", "num_local_experts", "quantization_config", "layer_types"})
-        fields.absent(key);
+}
+
+// Sizes and options that every family after LLaMA's pattern has.
+void read_llama_like(Fields& fields, ModelConfig& config) {
+    config.layers = fields.integer("num_hidden_layers");
+    config.hidden = fields.integer("hidden_size");
+    config.heads = fields.integer("num_attention_heads");
+    config.kv_heads = fields.optional_integer("num_key_value_heads").value_or(config.heads);
+    config.feed_forward = fields.integer("intermediate_size");
+    config.context = fields.optional_integer("max_position_embeddings").value_or(2048);
+    config.norm_epsilon = static_cast<float>(fields.number("rms_norm_eps", 1e-6));
+    config.tied_head = fields.boolean("tie_word_embeddings", config.family == Family::Gemma3);
+    derive_head_dim(fields, config);
+    read_rope(fields, config);
+    for (const char* key : {"num_local_experts", "num_experts", "quantization_config"}) fields.absent(key);
     if (fields.number("partial_rotary_factor", 1.0) != 1.0)
         fields.fail(ErrorKind::Unsupported, "\"partial_rotary_factor\" other than 1 is not supported.");
+}
+
+// "layer_types": full attention in every layer; anything else is refused where the family has no other.
+void read_layer_types(Fields& fields, ModelConfig& config, bool may_be_local) {
+    const JsonValue* list = fields.present("layer_types");
+    if (list == nullptr) return;
+    config.local_layers.clear();
+    bool any = false;
+    for (const JsonValue& type : list->items()) {
+        const bool local = type.as_string() == "sliding_attention";
+        if (!local && type.as_string() != "full_attention")
+            return fields.fail(ErrorKind::Unsupported, fmt::format("\"layer_types\": {} is not supported.", type.described()));
+        any = any || local;
+        config.local_layers.push_back(local);
+    }
+    if (static_cast<std::int64_t>(config.local_layers.size()) != config.layers)
+        return fields.fail(ErrorKind::Model, fmt::format("\"layer_types\" has {} entries for {} layers.",
+                                                         config.local_layers.size(), config.layers));
+    if (any && !may_be_local)
+        fields.fail(ErrorKind::Unsupported, "\"layer_types\": \"sliding_attention\" is not supported here.");
+    if (!any) config.local_layers.clear(), config.window = 0;
+}
+
+void read_window(Fields& fields, ModelConfig& config) {
+    const std::int64_t window = fields.optional_integer("sliding_window").value_or(0);
+    if (window < 0 || (window == 0 && fields.present("sliding_window") != nullptr))
+        return fields.fail(ErrorKind::Model, fmt::format("\"sliding_window\" is {}.", window));
+    config.window = window;
+}
+
+void read_llama(Fields& fields, ModelConfig& config) {
+    config.family = Family::Llama;
+    read_llama_like(fields, config);
+    fields.only("hidden_act", {"silu", "swish"});
+    for (const char* key : {"attention_bias", "mlp_bias", "use_sliding_window"}) fields.only_boolean(key, false);
+    for (const char* key : {"sliding_window", "layer_types"}) fields.absent(key);
+}
+
+void read_mistral(Fields& fields, ModelConfig& config) {
+    config.family = Family::Mistral;
+    read_llama_like(fields, config);
+    fields.only("hidden_act", {"silu", "swish"});
+    for (const char* key : {"attention_bias", "mlp_bias"}) fields.only_boolean(key, false);
+    read_window(fields, config);
+    read_layer_types(fields, config, true);
+}
+
+// A window is written in the files of models that do not use it.
+void read_qwen(Fields& fields, ModelConfig& config, Family family) {
+    config.family = family;
+    read_llama_like(fields, config);
+    fields.only("hidden_act", {"silu", "swish"});
+    for (const char* key : {"mlp_bias", "use_sliding_window", "use_mrope"}) fields.only_boolean(key, false);
+    if (family == Family::Qwen3) fields.only_boolean("attention_bias", false);
+    read_layer_types(fields, config, false);
+}
+
+void read_neox(Fields& fields, ModelConfig& config) {
+    config.family = Family::GptNeoX;
+    config.layers = fields.integer("num_hidden_layers");
+    config.hidden = fields.integer("hidden_size");
+    config.heads = config.kv_heads = fields.integer("num_attention_heads");
+    config.feed_forward = fields.integer("intermediate_size");
+    config.context = fields.optional_integer("max_position_embeddings").value_or(2048);
+    config.norm_epsilon = static_cast<float>(fields.number("layer_norm_eps", 1e-5));
+    config.tied_head = fields.boolean("tie_word_embeddings", false);
+    config.parallel_blocks = fields.boolean("use_parallel_residual", true);
+    derive_head_dim(fields, config);
+    const double part = fields.number("rotary_pct", fields.number("partial_rotary_factor", 0.25));
+    const auto rotary = static_cast<std::int64_t>(static_cast<double>(config.head_dim) * part);
+    if (!(part > 0 && part <= 1) || rotary < 2 || rotary % 2 != 0)
+        return fields.fail(ErrorKind::Unsupported,
+                           fmt::format("\"rotary_pct\" {} of heads of size {} is not supported.", part, config.head_dim));
+    if (rotary != config.head_dim) config.rotary_dim = rotary;
+    read_rope(fields, config);
+    if (fields.present("rope_theta") == nullptr && fields.present("rope_parameters") == nullptr)
+        config.rope_theta = static_cast<float>(fields.number("rotary_emb_base", 10000.0));
+    fields.only("hidden_act", {"gelu"});
+    fields.only_boolean("attention_bias", true);
+    fields.absent("quantization_config");
+}
+
+void read_gemma3(Fields& fields, ModelConfig& config) {
+    config.family = Family::Gemma3;
+    if (fields.present("head_dim") == nullptr) fields.fail(ErrorKind::Model, "\"head_dim\" is missing.");
+    read_llama_like(fields, config);
+    for (const char* key : {"hidden_activation", "hidden_act"}) fields.only(key, {"gelu_pytorch_tanh"});
+    fields.only_boolean("attention_bias", false);
+    for (const char* key : {"final_logit_softcapping", "attn_logit_softcapping", "use_bidirectional_attention"})
+        fields.absent(key);
+    read_window(fields, config);
+    const std::int64_t pattern = fields.optional_integer("sliding_window_pattern").value_or(6);
+    if (pattern < 1) return fields.fail(ErrorKind::Model, fmt::format("\"sliding_window_pattern\" is {}.", pattern));
+    for (std::int64_t layer = 0; layer < std::min<std::int64_t>(config.layers, 4096); ++layer)
+        config.local_layers.push_back((layer + 1) % pattern != 0);
+    read_layer_types(fields, config, true);
+    config.rope_theta = static_cast<float>(fields.number("rope_theta", 1000000.0));
+    config.local_rope_theta = static_cast<float>(fields.number("rope_local_base_freq", 10000.0));
+    config.embedding_scale = static_cast<float>(std::sqrt(static_cast<double>(config.hidden)));
+    const double scalar = fields.number("query_pre_attn_scalar", 256);
+    if (!(scalar > 0)) return fields.fail(ErrorKind::Model, "\"query_pre_attn_scalar\" is not positive.");
+    config.query_scale = static_cast<float>(1.0 / std::sqrt(scalar));
 }
 
 void read_gpt2(Fields& fields, ModelConfig& config) {
@@ -161,6 +234,20 @@ void read_gpt2(Fields& fields, ModelConfig& config) {
     fields.absent("quantization_config");
 }
 
+struct Kind {
+    std::string_view type, class_name;
+    void (*read)(Fields& fields, ModelConfig& config);
+};
+constexpr std::array<Kind, 7> kKinds = {{
+    {"llama", "LlamaForCausalLM", read_llama},
+    {"gpt2", "GPT2LMHeadModel", read_gpt2},
+    {"mistral", "MistralForCausalLM", read_mistral},
+    {"qwen2", "Qwen2ForCausalLM", [](Fields& f, ModelConfig& c) { read_qwen(f, c, Family::Qwen2); }},
+    {"qwen3", "Qwen3ForCausalLM", [](Fields& f, ModelConfig& c) { read_qwen(f, c, Family::Qwen3); }},
+    {"gpt_neox", "GPTNeoXForCausalLM", read_neox},
+    {"gemma3_text", "Gemma3ForCausalLM", read_gemma3},
+}};
+
 // The class named in "architectures", if any; a second name or another class is refused.
 void check_architecture(Fields& fields, const JsonValue& root, std::string_view model_type,
                         std::string_view class_name) {
@@ -179,8 +266,8 @@ std::string model_type_of(const JsonValue& root) {
     const JsonValue* list = root.find("architectures");
     if (list == nullptr || !list->is_array() || list->items().empty()) return {};
     const std::string& name = list->items()[0].as_string();
-    if (name == "LlamaForCausalLM") return "llama";
-    if (name == "GPT2LMHeadModel") return "gpt2";
+    for (const Kind& kind : kKinds)
+        if (name == kind.class_name) return std::string(kind.type);
     return name;
 }
 
@@ -211,7 +298,7 @@ Status validate(const ModelConfig& config) {
                                                                         {"feed-forward size", config.feed_forward},
                                                                         {"vocabulary", config.vocabulary}}};
     const auto refuse = [&](const std::string& what) {
-        return make_error(ErrorKind::Model, fmt::format("The model \"{}\" {}", config.name, what), kHint);
+        return make_error(ErrorKind::Model, fmt::format("The model \"{}\" {}", config.name, what), kSupportedModels);
     };
     for (const auto& [name, value] : sizes)
         if (value < 1 || value > kLargest)
@@ -219,18 +306,31 @@ Status validate(const ModelConfig& config) {
     if (config.layers > 4096 || config.heads > 65536 || config.head_dim > 65536)
         return refuse(fmt::format("has {} layers, {} heads of size {}, more than any real model.", config.layers,
                                   config.heads, config.head_dim));
+    if (config.window < 0 || config.window > kLargest)
+        return refuse(fmt::format("has a window of {} positions; up to {} is possible.", config.window, kLargest));
     if (config.context < 1 || config.context > kLargest)
         return refuse(fmt::format("has {} positions; 1 to {} is possible.", config.context, kLargest));
     if (config.heads % config.kv_heads != 0)
         return refuse(fmt::format("has {} query heads, not a multiple of its {} key-value heads.", config.heads,
                                   config.kv_heads));
-    if (config.family == Family::Llama && config.head_dim % 2 != 0)
+    if (!config.learned_positions() && config.head_dim % 2 != 0)
         return refuse(fmt::format("has heads of size {}; rotary positions need an even size.", config.head_dim));
-    if (config.family == Family::Llama && !(config.rope_theta > 0 && std::isfinite(config.rope_theta)))
+    if (!config.learned_positions() && !(config.rope_theta > 0 && std::isfinite(config.rope_theta)))
         return refuse(fmt::format("has rope_theta = {}; a positive number is needed.", config.rope_theta));
     if (!(config.norm_epsilon >= 0 && config.norm_epsilon < 1))
         return refuse(fmt::format("has a norm epsilon of {}; 0 to 1 is possible.", config.norm_epsilon));
     return {};
+}
+
+Result<std::vector<std::int64_t>> read_end_ids(std::string_view json, const std::string& file) {
+    JsonLimits limits;
+    limits.values = 100'000;
+    auto root = parse_json(json, file, limits);
+    if (!root) return root.error();
+    Fields fields(*root, file);
+    std::vector<std::int64_t> ids = token_ids(fields, *root, "eos_token_id");
+    DS_RETURN_IF_ERROR(fields.status());
+    return ids;
 }
 
 Result<ConfigFile> read_config(std::string_view json, const std::string& file, const std::string& model_name) {
@@ -243,12 +343,10 @@ Result<ConfigFile> read_config(std::string_view json, const std::string& file, c
     ConfigFile out;
     out.config.name = model_name;
     const std::string type = model_type_of(*root);
-    if (type == "llama") {
-        check_architecture(fields, *root, type, "LlamaForCausalLM");
-        read_llama(fields, out.config);
-    } else if (type == "gpt2") {
-        check_architecture(fields, *root, type, "GPT2LMHeadModel");
-        read_gpt2(fields, out.config);
+    const auto kind = std::find_if(kKinds.begin(), kKinds.end(), [&](const Kind& k) { return k.type == type; });
+    if (kind != kKinds.end()) {
+        check_architecture(fields, *root, type, kind->class_name);
+        kind->read(fields, out.config);
     } else {
         check_architecture(fields, *root, type, "");
         fields.fail(ErrorKind::Unsupported, type.empty()

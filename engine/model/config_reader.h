@@ -22,6 +22,9 @@ struct ConfigFile {
 // `file` names the document in messages, `model_name` becomes ModelConfig::name.
 Result<ConfigFile> read_config(std::string_view json, const std::string& file, const std::string& model_name);
 
+// The ids of "eos_token_id" in generation_config.json, which names the ends of a turn where config.json does not.
+Result<std::vector<std::int64_t>> read_end_ids(std::string_view json, const std::string& file);
+
 // What every config must fulfil, wherever it comes from: positive sizes, heads a multiple of KV heads, an even head
 // size where there is RoPE, no size so large that a product overflows.
 Status validate(const ModelConfig& config);

@@ -1,4 +1,4 @@
-// The forward pass of both families as a flat list of operations. Values are reused from layer to layer: "hidden" is
+// The forward pass of every family as a flat list of operations. Values are reused from layer to layer: "hidden" is
 // the residual stream, which the residual operations update in place.
 #include <cmath>
 #include <utility>
@@ -22,7 +22,8 @@ public:
         v_ = value("v", c_.kv_heads * c_.head_dim);
         attended_ = value("attended", c_.heads * c_.head_dim);
         projected_ = value("projected", c_.hidden);
-        gate_ = c_.family == Family::Llama ? value("gate", c_.feed_forward) : kNone;
+        between_ = c_.parallel_blocks ? value("feed-forward normed", c_.hidden) : normed_;
+        gate_ = c_.gated() ? value("gate", c_.feed_forward) : kNone;
         up_ = value("up", c_.feed_forward);
         activated_ = value("activated", c_.feed_forward);
         selected_ = value("selected", c_.hidden, true);
@@ -35,7 +36,9 @@ public:
         for (int layer = 0; layer < program_.layers; ++layer) {
             const LayerWeights& w = model_.index.layers[static_cast<std::size_t>(layer)];
             attention_block(layer, w);
+            if (!c_.parallel_blocks) residual(OpId::AttentionResidual, layer);
             feed_forward_block(layer, w);
+            residual(OpId::FeedForwardResidual, layer);
         }
         OpDesc& select = add(OpId::SelectRows, OpKind::SelectRows, kNone, hidden_, selected_);
         select.logits_rows_only = true;
@@ -67,7 +70,7 @@ private:
 
     // Norms and biases are kept in f32, matrices in the matrix type.
     OpDesc& norm(OpId id, int layer, int in, int out, int weight, int bias) {
-        OpDesc& op = add(id, c_.family == Family::Llama ? OpKind::RmsNorm : OpKind::LayerNorm, layer, in, out);
+        OpDesc& op = add(id, c_.layer_norms() ? OpKind::LayerNorm : OpKind::RmsNorm, layer, in, out);
         op.weight = weight;
         op.bias = bias;
         op.epsilon = c_.norm_epsilon;
@@ -83,10 +86,30 @@ private:
         return op;
     }
 
+    // Of each head of Q or K, in place.
+    void head_norm(OpId id, int layer, int value, int weight) {
+        if (weight == kNone) return;
+        OpDesc& op = norm(id, layer, value, value, weight, kNone);
+        op.head_dim = static_cast<int>(c_.head_dim);
+        op.weight_bytes = 4 * c_.head_dim;
+    }
+
+    // Of what a block is about to add to the stream, in place.
+    void post_norm(OpId id, int layer, int weight) {
+        if (weight != kNone) norm(id, layer, projected_, projected_, weight, kNone);
+    }
+
+    RopeDesc rope_of(int layer) const {
+        RopeDesc rope{c_.rope_theta, static_cast<int>(c_.rotary_dim > 0 ? c_.rotary_dim : c_.head_dim)};
+        if (c_.is_local(layer) && c_.local_rope_theta > 0) rope.theta = c_.local_rope_theta;
+        else rope.divisors = c_.rope_divisors;
+        return rope;
+    }
+
     void rope(OpId id, int layer, int value, std::int64_t heads) {
         OpDesc& op = add(id, OpKind::Rope, layer, value, value);
         set_heads(op, heads);
-        op.rope = {c_.rope_theta, op.head_dim};
+        op.rope = rope_of(layer);
     }
 
     void set_heads(OpDesc& op, std::int64_t heads) {
@@ -101,18 +124,22 @@ private:
         OpDesc& op = add(OpId::Embed, OpKind::Embed, kNone, kNone, hidden_);
         op.weight = model_.index.token_embedding;
         op.weight_bytes = weight_row_bytes(matrix_type_, c_.hidden);  // one row
-        if (c_.family != Family::Gpt2) return;
+        op.scale = c_.embedding_scale;
+        if (!c_.learned_positions()) return;
         OpDesc& position = add(OpId::PositionEmbed, OpKind::AddPosition, kNone, hidden_, hidden_);
         position.weight = model_.index.position_embedding;
         position.weight_bytes = weight_row_bytes(matrix_type_, c_.hidden);
     }
 
+    // Leaves what is to be added to the stream in projected_.
     void attention_block(int layer, const LayerWeights& w) {
         norm(OpId::AttentionNorm, layer, hidden_, normed_, w.attention_norm, w.attention_norm_bias);
         linear(OpId::QueryProjection, layer, normed_, q_, w.query, w.query_bias);
         linear(OpId::KeyProjection, layer, normed_, k_, w.key, w.key_bias);
         linear(OpId::ValueProjection, layer, normed_, v_, w.value, w.value_bias);
-        if (c_.family == Family::Llama) {
+        head_norm(OpId::QueryNorm, layer, q_, w.query_norm);
+        head_norm(OpId::KeyNorm, layer, k_, w.key_norm);
+        if (!c_.learned_positions()) {
             rope(OpId::RotateQuery, layer, q_, c_.heads);
             rope(OpId::RotateKey, layer, k_, c_.kv_heads);
         }
@@ -121,31 +148,36 @@ private:
         set_heads(store, c_.heads);
         OpDesc& attention = add(OpId::Attention, OpKind::Attention, layer, q_, attended_);
         set_heads(attention, c_.heads);
-        attention.scale = static_cast<float>(1.0 / std::sqrt(static_cast<double>(c_.head_dim)));
-        if (c_.family == Family::Llama) attention.rope = {c_.rope_theta, attention.head_dim};
+        attention.scale = c_.query_scale > 0 ? c_.query_scale
+                                             : static_cast<float>(1.0 / std::sqrt(static_cast<double>(c_.head_dim)));
+        if (!c_.learned_positions()) attention.rope = rope_of(layer);
         linear(OpId::OutputProjection, layer, attended_, projected_, w.output, w.output_bias);
-        residual(OpId::AttentionResidual, layer);
+        post_norm(OpId::AttentionPostNorm, layer, w.attention_post_norm);
     }
 
+    // The same; a parallel one reads the stream before attention has been added to it.
     void feed_forward_block(int layer, const LayerWeights& w) {
-        norm(OpId::FeedForwardNorm, layer, hidden_, normed_, w.feed_forward_norm, w.feed_forward_norm_bias);
-        if (c_.family == Family::Llama) {
-            linear(OpId::GateProjection, layer, normed_, gate_, w.gate, kNone);
-            linear(OpId::UpProjection, layer, normed_, up_, w.up, kNone);
-            add(OpId::Activation, OpKind::SwiGlu, layer, gate_, activated_).in1 = up_;
+        norm(OpId::FeedForwardNorm, layer, hidden_, between_, w.feed_forward_norm, w.feed_forward_norm_bias);
+        if (c_.parallel_blocks) residual(OpId::AttentionResidual, layer);
+        if (c_.gated()) {
+            linear(OpId::GateProjection, layer, between_, gate_, w.gate, kNone);
+            linear(OpId::UpProjection, layer, between_, up_, w.up, kNone);
+            const OpKind kind = c_.family == Family::Gemma3 ? OpKind::GeGlu : OpKind::SwiGlu;
+            add(OpId::Activation, kind, layer, gate_, activated_).in1 = up_;
         } else {
-            linear(OpId::UpProjection, layer, normed_, up_, w.up, w.up_bias);
-            add(OpId::Activation, OpKind::GeluTanh, layer, up_, activated_);
+            linear(OpId::UpProjection, layer, between_, up_, w.up, w.up_bias);
+            const OpKind kind = c_.family == Family::GptNeoX ? OpKind::GeluErf : OpKind::GeluTanh;
+            add(OpId::Activation, kind, layer, up_, activated_);
         }
         linear(OpId::DownProjection, layer, activated_, projected_, w.down, w.down_bias);
-        residual(OpId::FeedForwardResidual, layer);
+        post_norm(OpId::FeedForwardPostNorm, layer, w.feed_forward_post_norm);
     }
 
     const Model& model_;
     const ModelConfig& c_;
     ElementType matrix_type_;
     StepProgram program_;
-    int hidden_, normed_, q_, k_, v_, attended_, projected_, gate_, up_, activated_, selected_, final_;
+    int hidden_, normed_, q_, k_, v_, attended_, projected_, between_, gate_, up_, activated_, selected_, final_;
 };
 
 }  // namespace

@@ -20,7 +20,9 @@ namespace decodescope {
 struct LayerWeights {
     int attention_norm = kNone, attention_norm_bias = kNone;
     int query = kNone, query_bias = kNone, key = kNone, key_bias = kNone, value = kNone, value_bias = kNone;
+    int query_norm = kNone, key_norm = kNone;  // of each head
     int output = kNone, output_bias = kNone;
+    int attention_post_norm = kNone, feed_forward_post_norm = kNone;  // of what the block adds to the stream
     int feed_forward_norm = kNone, feed_forward_norm_bias = kNone;
     int gate = kNone, up = kNone, up_bias = kNone, down = kNone, down_bias = kNone;
 };
@@ -75,7 +77,7 @@ struct OpenOptions {
     std::int64_t available_memory_bytes = 0;  // 0 = ask the system; synthetic models are refused beyond it
 };
 
-// MODEL: "bundled", "synthetic:NAME[,context=N]", a folder. Errors name the file, the tensor and both values.
+// MODEL: "bundled", "synthetic:NAME[,context=N]", a folder, a GGUF file. Errors name the file, the tensor and both values.
 Result<ModelPtr> open_model(const std::string& spec, const OpenOptions& options, const ProgressFn& progress,
                             std::stop_token stop);
 // The configuration alone: no weights are generated, mapped or checked against memory (`info`, the dialog before

@@ -1,17 +1,23 @@
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
 
 #include <fmt/format.h>
 
 #include "engine/model/bind_weights.h"
 #include "engine/model/config_reader.h"
+#include "engine/model/gguf.h"
+#include "engine/model/gguf_config.h"
+#include "engine/model/gguf_weights.h"
 #include "engine/model/model.h"
 #include "engine/model/model_card.h"
+#include "engine/model/prepare_tensors.h"
 #include "engine/model/synthetic.h"
 #include "engine/model/tensor_set.h"
 #include "engine/support/file.h"
 #include "engine/support/hash.h"
 #include "engine/support/numbers.h"
+#include "engine/text/embedded_vocabulary.h"
 #include "engine/text/load_tokenizer.h"
 #include "engine/text/syllable_tokenizer.h"
 
@@ -31,6 +37,12 @@ std::string identity_of(const ModelConfig& c, const std::string& weights_fingerp
         hasher.add_integer(static_cast<std::uint64_t>(value));
     hasher.add_text(format_number(c.norm_epsilon));
     hasher.add_text(format_number(c.rope_theta));
+    for (const std::int64_t value : {c.rotary_dim, c.window, static_cast<std::int64_t>(c.parallel_blocks)})
+        hasher.add_integer(static_cast<std::uint64_t>(value));
+    for (const bool local : c.local_layers) hasher.add_integer(local ? 1 : 0);
+    for (const float number : {c.local_rope_theta, c.query_scale, c.embedding_scale})
+        hasher.add_text(format_number(number));
+    for (const float divisor : c.rope_divisors) hasher.add_text(format_number(divisor));
     hasher.add_text(weights_fingerprint);
     hasher.add_text(tokenizer.fingerprint());
     return hasher.text();
@@ -76,6 +88,24 @@ Result<ModelPtr> open_synthetic(const std::string& spec, const OpenOptions& opti
 }
 
 // More tokens than embedding rows would index beyond the table; fewer are padding that must never be sampled.
+Status check_tokenizer(Model& model, const std::string& source, const std::vector<std::int64_t>& end_ids) {
+    const std::int64_t size = model.tokenizer->size();
+    if (size > model.config.vocabulary)
+        return make_error(ErrorKind::Model,
+                          fmt::format("{}: the tokenizer has ids up to {}, the embedding {} rows.", source, size - 1,
+                                      model.config.vocabulary),
+                          "The tokenizer and the weights do not belong together.");
+    model.sampled_vocabulary = size;
+    // Ids beyond the tokenizer can never be met.
+    std::vector<std::int32_t>& ends = model.config.end_tokens;
+    for (const std::int64_t id : end_ids) {
+        const bool met = id >= 0 && id < size;
+        if (met && std::find(ends.begin(), ends.end(), id) == ends.end()) ends.push_back(static_cast<std::int32_t>(id));
+    }
+    if (const auto eos = model.tokenizer->eos(); eos && ends.empty()) ends.push_back(*eos);
+    return {};
+}
+
 Status take_tokenizer(Model& model, const std::string& folder, const ConfigFile& file) {
     TokenIds ids;
     ids.bos = file.bos_token_id;
@@ -83,20 +113,18 @@ Status take_tokenizer(Model& model, const std::string& folder, const ConfigFile&
     auto tokenizer = load_tokenizer(folder, ids);
     if (!tokenizer) return tokenizer.error();
     model.tokenizer = *tokenizer;
-    const std::int64_t size = model.tokenizer->size();
-    if (size > model.config.vocabulary)
-        return make_error(ErrorKind::Model,
-                          fmt::format("{}: the tokenizer has ids up to {}, the embedding {} rows.", folder, size - 1,
-                                      model.config.vocabulary),
-                          "The tokenizer and the weights do not belong together.");
-    model.sampled_vocabulary = size;
-    // Ids beyond the tokenizer can never be met.
-    std::vector<std::int32_t>& ends = model.config.end_tokens;
-    for (const std::int64_t id : file.eos_token_ids) {
-        const bool met = id >= 0 && id < size;
-        if (met && std::find(ends.begin(), ends.end(), id) == ends.end()) ends.push_back(static_cast<std::int32_t>(id));
-    }
-    if (const auto eos = model.tokenizer->eos(); eos && ends.empty()) ends.push_back(*eos);
+    return check_tokenizer(model, folder, file.eos_token_ids);
+}
+
+// Ends that only generation_config.json names are ends as well.
+Status add_generation_ends(const std::string& folder, ConfigFile& file) {
+    const std::string path = (fs::path(folder) / "generation_config.json").string();
+    if (!file_exists(path)) return {};
+    auto text = read_file(path, kConfigLimit);
+    if (!text) return text.error();
+    const auto ids = read_end_ids(*text, path);
+    if (!ids) return ids.error();
+    file.eos_token_ids.insert(file.eos_token_ids.end(), ids->begin(), ids->end());
     return {};
 }
 
@@ -106,12 +134,14 @@ Result<ModelPtr> open_folder(const std::string& spec, const std::string& folder,
     if (!text) return text.error();
     auto file = read_config(*text, config_path, name);
     if (!file) return file.error();
+    DS_RETURN_IF_ERROR(add_generation_ends(folder, *file));
     auto model = std::make_shared<Model>();
     model->source = spec;
     model->config = file->config;
     DS_RETURN_IF_ERROR(take_tokenizer(*model, folder, *file));
     auto set = open_weights(folder);
     if (!set) return set.error();
+    prepare_tensors(model->config, *set);
     DS_RETURN_IF_ERROR(take_weights(*model, *set));
     auto roles = read_head_roles(folder, model->config);
     if (!roles) return roles.error();
@@ -122,9 +152,60 @@ Result<ModelPtr> open_folder(const std::string& spec, const std::string& folder,
     return ModelPtr(model);
 }
 
+// Ends of a text: of the whole, and of a turn where the file names one.
+std::vector<std::int64_t> gguf_end_ids(const GgufHeader& header) {
+    std::vector<std::int64_t> ids;
+    for (const char* key : {"tokenizer.ggml.eos_token_id", "tokenizer.ggml.eot_token_id", "tokenizer.ggml.eom_token_id"}) {
+        const auto found = header.metadata.find(key);
+        if (found == header.metadata.end()) continue;
+        if (const auto* id = std::get_if<std::int64_t>(&found->second.value)) ids.push_back(*id);
+    }
+    return ids;
+}
+
+// With GgufMemory::CountOnly the model has no data where they would have to be widened: only its config may be used.
+Result<ModelPtr> open_gguf(const std::string& path, const OpenOptions& options, GgufMemory memory,
+                           const ProgressFn& progress, std::stop_token stop) {
+    auto file = FileMap::open(path);
+    if (!file) return file.error();
+    const auto header = read_gguf((*file)->bytes(), path);
+    if (!header) return header.error();
+    auto config = read_gguf_config(*header, (*file)->bytes(), path, fs::path(path).stem().string());
+    if (!config) return config.error();
+    auto vocabulary = read_gguf_vocabulary(*header, path);
+    if (!vocabulary) return vocabulary.error();
+    auto tokenizer = make_embedded_tokenizer(std::move(*vocabulary), path);
+    if (!tokenizer) return tokenizer.error();
+    auto model = std::make_shared<Model>();
+    model->source = path;
+    model->config = std::move(*config);
+    model->tokenizer = *tokenizer;
+    model->presets = general_presets();
+    DS_RETURN_IF_ERROR(check_tokenizer(*model, path, gguf_end_ids(*header)));
+    const std::int64_t available =
+        options.available_memory_bytes > 0 ? options.available_memory_bytes : available_memory_bytes();
+    auto weights = gguf_weights(*header, *file, model->config, memory, available, progress, stop);
+    if (!weights) return weights.error();
+    DS_RETURN_IF_ERROR(take_weights(*model, weights->set));
+    model->config.widened_bytes = weights->widened_bytes;
+    if (weights->stored_as != "F32" && weights->stored_as != "F16" && weights->stored_as != "BF16")
+        model->config.stored_as = weights->stored_as;
+    return ModelPtr(model);
+}
+
 std::string bundled_folder(const OpenOptions& options) {
     const std::string resources = options.resource_folder.empty() ? find_resources() : options.resource_folder;
     return resources.empty() ? std::string() : (fs::path(resources) / "model" / "bundled").string();
+}
+
+// By its first bytes: names say little.
+bool is_gguf(const std::string& path) {
+    std::error_code error;
+    if (!fs::is_regular_file(path, error)) return false;
+    std::ifstream in(path, std::ios::binary);
+    char magic[4] = {};
+    in.read(magic, sizeof magic);
+    return in && std::string_view(magic, sizeof magic) == "GGUF";
 }
 
 std::string folder_name(const std::string& path) {
@@ -150,9 +231,10 @@ Result<ModelPtr> open_model(const std::string& spec, const OpenOptions& options,
     if (fs::is_directory(status)) return open_folder(spec, spec, folder_name(spec));
     if (!fs::exists(status))
         return make_error(ErrorKind::File, fmt::format("There is no model \"{}\".", spec),
-                          "Give bundled, synthetic:NAME or the folder of a Hugging Face model.");
-    return make_error(ErrorKind::Unsupported, fmt::format("{} is a file; a model is a folder.", spec),
-                      "Give the folder with config.json and model.safetensors.");
+                          "Give bundled, synthetic:NAME, the folder of a Hugging Face model or a GGUF file.");
+    if (is_gguf(spec)) return open_gguf(spec, options, GgufMemory::Widen, progress, stop);
+    return make_error(ErrorKind::Unsupported, fmt::format("{} is a file, and no GGUF file.", spec),
+                      "Give a GGUF file, or the folder with config.json and model.safetensors.");
 }
 
 Result<ModelConfig> describe_model(const std::string& spec, const OpenOptions& options) {
@@ -160,6 +242,11 @@ Result<ModelConfig> describe_model(const std::string& spec, const OpenOptions& o
         auto config = synthetic_config(std::string_view(spec).substr(kSyntheticPrefix.size()));
         if (config) config->file_type = ElementType::F16;
         return config;
+    }
+    if (is_gguf(spec)) {
+        auto model = open_gguf(spec, options, GgufMemory::CountOnly, {}, {});
+        if (!model) return model.error();
+        return (*model)->config;
     }
     // A folder is mapped, not copied: opening it costs little, and what it says is then checked against its tensors.
     auto model = open_model(spec, options, {}, {});

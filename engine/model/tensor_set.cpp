@@ -40,18 +40,6 @@ Tensor tensor_of(const OpenFile& file, const SafetensorsEntry& entry) {
             entry.end - entry.begin};
 }
 
-// The whole of small files; of large ones the header and 256 samples, so that opening stays quick.
-void add_content(Hasher& hasher, std::span<const std::byte> bytes, std::int64_t data_offset) {
-    constexpr std::size_t kWhole = 64 << 20, kSamples = 256, kSample = 4096;
-    hasher.add_integer(bytes.size());
-    if (bytes.size() <= kWhole) return hasher.add(bytes);
-    hasher.add(bytes.first(static_cast<std::size_t>(data_offset)));
-    const std::size_t step = (bytes.size() - static_cast<std::size_t>(data_offset)) / kSamples + 1;
-    for (std::size_t at = static_cast<std::size_t>(data_offset); at < bytes.size(); at += step)
-        hasher.add(bytes.subspan(at, std::min(kSample, bytes.size() - at)));
-    hasher.add(bytes.last(kSample));
-}
-
 // The path of a shard; refused when the name is more than a name, or leads out of the folder through a link.
 Result<std::string> shard_path(const std::string& folder, const std::string& shard) {
     const auto refuse = [&](const std::string& why) {
@@ -112,7 +100,7 @@ Result<TensorSet> open_shards(const std::string& folder) {
         const auto file = open_file(*path);
         if (!file) return file.error();
         maps->push_back(file->map);
-        add_content(hasher, file->map->bytes(), file->header.data_offset);
+        add_file(hasher, file->map->bytes(), file->header.data_offset);
         for (const auto& entry : file->header.entries) content[name].emplace(entry.name, tensor_of(*file, entry));
     }
     TensorSet out;
@@ -132,6 +120,17 @@ Result<TensorSet> open_shards(const std::string& folder) {
 
 }  // namespace
 
+void add_file(Hasher& hasher, std::span<const std::byte> bytes, std::int64_t data_offset) {
+    constexpr std::size_t kWhole = 64 << 20, kSamples = 256, kSample = 4096;
+    hasher.add_integer(bytes.size());
+    if (bytes.size() <= kWhole) return hasher.add(bytes);
+    hasher.add(bytes.first(static_cast<std::size_t>(data_offset)));
+    const std::size_t step = (bytes.size() - static_cast<std::size_t>(data_offset)) / kSamples + 1;
+    for (std::size_t at = static_cast<std::size_t>(data_offset); at < bytes.size(); at += step)
+        hasher.add(bytes.subspan(at, std::min(kSample, bytes.size() - at)));
+    hasher.add(bytes.last(kSample));
+}
+
 std::string shape_text(const std::vector<std::int64_t>& shape) { return fmt::format("[{}]", fmt::join(shape, ", ")); }
 
 Result<TensorSet> open_weights(const std::string& folder) {
@@ -149,7 +148,7 @@ Result<TensorSet> open_weights(const std::string& folder) {
     for (const auto& entry : file->header.entries) out.tensors.emplace(entry.name, tensor_of(*file, entry));
     out.owner = file->map;
     Hasher hasher;
-    add_content(hasher, file->map->bytes(), file->header.data_offset);
+    add_file(hasher, file->map->bytes(), file->header.data_offset);
     out.fingerprint = hasher.text();
     return out;
 }

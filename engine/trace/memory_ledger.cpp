@@ -1,5 +1,6 @@
 #include "engine/trace/memory_ledger.h"
 
+#include <algorithm>
 #include <optional>
 
 #include <fmt/format.h>
@@ -35,6 +36,10 @@ public:
         if (!format.ok()) return;
         shape_ = KvShape::of(facts.config, *format);
         if (!format->has_residual()) write_token_formula();
+        const bool short_window = c.window > 0 && c.window < c.context && !format->has_residual();
+        for (std::int64_t layer = 0; layer < c.layers && short_window; ++layer) local_ += c.is_local(layer) ? 1 : 0;
+        window_ = c.window;
+        is_ring_ = facts.cache_spec.rfind("ring", 0) == 0;
     }
 
     // All layers; -1: tokens do not all take the same, or the format is not known.
@@ -48,6 +53,8 @@ public:
         LedgerLine line = line_of("KV used", step.kv.used_bytes);
         if (!shape_) return line;
         line.derived_bytes = shape_->stored_bytes(tokens);
+        if (local_ > 0)
+            return by_layer(line, "tokens stored", tokens, tokens == 0 ? 0 : local_rows(tokens, step.kv.tokens_seen));
         if (!shape_->format.has_residual()) return with_tokens(line, "tokens stored", tokens);
         const std::int64_t quantized = shape_->format.quantized_tokens(tokens);
         line.formula = "L · H_kv · (quantized rows and their scales + residual rows in f32)";
@@ -62,6 +69,10 @@ public:
     LedgerLine reserved(const StepFacts& step) const {
         LedgerLine line = line_of("KV reserved", step.kv.reserved_bytes);
         if (!shape_) return line;
+        if (local_ > 0) {
+            const std::int64_t capacity = step.kv.reserved_bytes > 0 ? step.kv.capacity_tokens : 0;
+            return by_layer(line, "capacity", capacity, capacity == 0 ? 0 : local_rows(capacity, window_));
+        }
         const auto rows = shape_->total_bytes(step.kv.capacity_tokens, step.kv.page_tokens > 0);
         if (!rows.ok()) return line;
         const std::int64_t residual = step.kv.reserved_bytes > 0 ? shape_->residual_bytes() : 0;
@@ -90,6 +101,22 @@ private:
                                           v_bytes);
     }
 
+    // Rows of a layer that attends to a window, when `rows` are those of the layers that keep most.
+    std::int64_t local_rows(std::int64_t rows, std::int64_t seen) const {
+        const std::int64_t most = is_ring_ || local_ == shape_->layers ? std::min(rows, window_) : window_;
+        return std::min(most, seen);
+    }
+
+    // Layers that attend to a window keep `local` rows, the others `rows`.
+    LedgerLine by_layer(LedgerLine line, const char* count_name, std::int64_t rows, std::int64_t local) const {
+        const std::int64_t all = shape_->layers - local_, row_bytes = shape_->entry_bytes();
+        line.derived_bytes = row_bytes * (all * rows + local_ * local);
+        line.formula = fmt::format("bytes of a row of K and V · (layers · {} + layers with a window · their rows)", count_name);
+        line.filled_in = fmt::format("{} · ({} · {} + {} · {}) = {}", row_bytes, all, format_grouped(rows), local_,
+                                     format_grouped(local), format_grouped(line.derived_bytes));
+        return line;
+    }
+
     static LedgerLine line_of(const char* purpose, std::int64_t measured) {
         LedgerLine line;
         line.purpose = purpose;
@@ -106,6 +133,8 @@ private:
     }
 
     std::optional<KvShape> shape_;
+    std::int64_t local_ = 0, window_ = 0;  // layers that attend to a window shorter than the context, and its length
+    bool is_ring_ = false;                 // so do the others, to one that was asked for
     std::string formula_, filled_in_;
 };
 
@@ -117,9 +146,7 @@ LedgerLine weights_line(const RunFacts& facts, const StepFacts& step) {
     const auto each = bytes_of_type(facts.weights_type);
     const ModelConfig& c = facts.config;
     if (!each || c.vocabulary <= 0 || c.hidden <= 0) return line;
-    const std::int64_t embeddings =
-        c.vocabulary * c.hidden * (c.tied_head ? 1 : 2) + (c.family == Family::Gpt2 ? c.context * c.hidden : 0);
-    const std::int64_t matrices = c.layer_matrix_parameters() + embeddings;
+    const std::int64_t matrices = c.matrix_parameters();
     const std::int64_t vectors = c.parameters() - matrices;  // norms and biases, always f32
     line.derived_bytes = matrices * *each + vectors * 4;
     line.formula = "matrix parameters · bytes + norm and bias parameters · 4";

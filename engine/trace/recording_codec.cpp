@@ -9,8 +9,41 @@ namespace decodescope {
 
 namespace {
 
+// Beside the number of the family: options of the model follow. Files from before there were any read as they did.
+constexpr std::uint8_t kHasOptions = 0x80;
+
+bool has_options(const ModelConfig& config) {
+    return config.window > 0 || config.rotary_dim > 0 || config.parallel_blocks || !config.stored_as.empty();
+}
+
+void encode_options(ByteWriter& out, const ModelConfig& config) {
+    out.i64(config.rotary_dim);
+    out.i64(config.window);
+    out.count(config.local_layers.size());
+    for (const bool local : config.local_layers) out.boolean(local);
+    out.boolean(config.parallel_blocks);
+    out.text(config.stored_as);
+    out.i64(config.widened_bytes);
+}
+
+void decode_options(ByteReader& in, ModelConfig& config) {
+    config.rotary_dim = in.i64("rotated dimensions", 0, config.head_dim);
+    config.window = in.i64("window", 0, kMaxWidth);
+    config.local_layers.resize(in.count("local layers", 1));
+    if (!config.local_layers.empty() && static_cast<std::int64_t>(config.local_layers.size()) != config.layers) {
+        in.fail("local layers", "is not the number of layers");
+        config.local_layers.clear();
+    }
+    for (std::size_t layer = 0; layer < config.local_layers.size(); ++layer)
+        config.local_layers[layer] = in.boolean("local layer");
+    config.parallel_blocks = in.boolean("parallel blocks");
+    config.stored_as = in.text("type in the file");
+    config.widened_bytes = in.i64("widened bytes", 0);
+}
+
 void encode_config(ByteWriter& out, const ModelConfig& config) {
-    out.u8(static_cast<std::uint8_t>(config.family));
+    out.u8(static_cast<std::uint8_t>(static_cast<std::uint8_t>(config.family) |
+                                     (has_options(config) ? kHasOptions : 0)));
     out.text(config.name);
     for (std::int64_t value : {config.layers, config.hidden, config.heads, config.kv_heads, config.head_dim,
                                config.feed_forward, config.vocabulary, config.context})
@@ -19,11 +52,15 @@ void encode_config(ByteWriter& out, const ModelConfig& config) {
     out.f32(config.rope_theta);
     out.boolean(config.tied_head);
     out.u8(static_cast<std::uint8_t>(config.file_type));
+    if (has_options(config)) encode_options(out, config);
 }
 
 ModelConfig decode_config(ByteReader& in) {
     ModelConfig config;
-    config.family = decode_enum(in, "family", Family::Gpt2);
+    const std::uint8_t family = in.u8("family");
+    if ((family & ~kHasOptions) > static_cast<std::uint8_t>(kLastFamily))
+        in.fail("family", "is not a value that this version knows");
+    if (in.ok()) config.family = static_cast<Family>(family & ~kHasOptions);
     config.name = in.text("model name");
     config.layers = in.i64("layers", 1, kMaxLayers);
     config.hidden = in.i64("hidden size", 0, kMaxWidth);
@@ -38,6 +75,7 @@ ModelConfig decode_config(ByteReader& in) {
     config.rope_theta = in.f32("rope theta");
     config.tied_head = in.boolean("tied head");
     config.file_type = decode_enum(in, "element type of the file", ElementType::I8);
+    if ((family & kHasOptions) != 0) decode_options(in, config);
     return config;
 }
 

@@ -34,6 +34,8 @@ inline std::string op_text(const OpDesc& op) {
 }
 
 inline Status check_op_heads(const OpDesc& op, const StepProgram& program) {
+    if (op.kind == OpKind::RmsNorm && (op.head_dim < 0 || (op.head_dim > 0 && op.out_width % op.head_dim != 0)))
+        return bad_step(op_text(op) + " has width " + std::to_string(op.out_width) + ", not a multiple of the head size.");
     const bool has_heads = op.kind == OpKind::Attention || op.kind == OpKind::Rope || op.kind == OpKind::CacheStore;
     if (!has_heads) return {};
     if (op.head_dim <= 0 || op.kv_heads < 0 || op.heads < 0) return bad_step(op_text(op) + " has no head size.");
@@ -43,6 +45,10 @@ inline Status check_op_heads(const OpDesc& op, const StepProgram& program) {
             return bad_step(op_text(op) + " rotates " + std::to_string(op.rope.rotary_dim) + " of " +
                             std::to_string(op.head_dim) + " dimensions; an even number up to the head size is needed.");
     }
+    if (rotates && !op.rope.divisors.empty() &&
+        op.rope.divisors.size() != static_cast<std::size_t>(op.rope.rotary_dim / 2))
+        return bad_step(op_text(op) + " has " + std::to_string(op.rope.divisors.size()) + " divisors for " +
+                        std::to_string(op.rope.rotary_dim / 2) + " frequencies.");
     if (op.kind == OpKind::Rope) {
         if (op.in_width % op.head_dim != 0 || op.in_width != op.out_width)
             return bad_step(op_text(op) + " has width " + std::to_string(op.in_width) +
@@ -71,9 +77,11 @@ inline OpWidths op_widths(const OpDesc& op) {
         case OpKind::LayerNorm:
         case OpKind::Rope:
         case OpKind::GeluTanh:
+        case OpKind::GeluErf:
         case OpKind::SelectRows: return {op.out_width, -1, op.out_width};
         case OpKind::Linear: return {op.in_width, -1, op.out_width};
         case OpKind::SwiGlu:
+        case OpKind::GeGlu:
         case OpKind::Residual: return {op.out_width, op.out_width, op.out_width};
         case OpKind::CacheStore: {
             const std::int64_t width = static_cast<std::int64_t>(op.kv_heads) * op.head_dim;
@@ -155,7 +163,7 @@ inline Status validate_weights(const StepProgram& program, const WeightTable& ta
         if (lookup) DS_RETURN_IF_ERROR(check_matrix(op, weight, -1, op.out_width));
         if (op.kind == OpKind::Linear) DS_RETURN_IF_ERROR(check_matrix(op, weight, op.out_width, op.in_width));
         const bool norm = op.kind == OpKind::RmsNorm || op.kind == OpKind::LayerNorm;
-        if (norm) DS_RETURN_IF_ERROR(check_matrix(op, weight, op.out_width, 1));
+        if (norm) DS_RETURN_IF_ERROR(check_matrix(op, weight, norm_width(op), 1));
         if (op.bias == kNone && !needs_bias(op)) continue;
         if (!index_fits(op.bias, table.tensors.size()))
             return make_error(ErrorKind::Model, "The model has no bias for " + op_text(op) + ".");

@@ -103,6 +103,8 @@ struct CpuKernelTable {
     void (*rope)(const float* x, const float* cosines, const float* sines, float* out, std::int64_t half) = nullptr;
     void (*swiglu)(const float* gate, const float* up, float* out, std::int64_t count) = nullptr;
     void (*gelu_tanh)(const float* x, float* out, std::int64_t count) = nullptr;
+    void (*gelu_erf)(const float* x, float* out, std::int64_t count) = nullptr;
+    void (*geglu)(const float* gate, const float* up, float* out, std::int64_t count) = nullptr;
     void (*add)(const float* a, const float* b, float* out, std::int64_t count) = nullptr;          // out = a + b
     void (*scale)(float* x, float factor, std::int64_t count) = nullptr;                            // x *= factor
     void (*add_scaled)(const float* x, float factor, float* out, std::int64_t count) = nullptr;     // out += factor * x

@@ -20,8 +20,7 @@ Status RopeTable::ensure(std::int64_t positions) {
     if (buffer_) std::memcpy(data, buffer_->data(), static_cast<std::size_t>(positions_ * 2 * half()) * sizeof(float));
     std::vector<double> frequencies(static_cast<std::size_t>(half()));
     for (std::int64_t i = 0; i < half(); ++i)
-        frequencies[static_cast<std::size_t>(i)] = std::pow(
-            static_cast<double>(rope_.theta), -2.0 * static_cast<double>(i) / static_cast<double>(rope_.rotary_dim));
+        frequencies[static_cast<std::size_t>(i)] = rope_frequency(rope_, i);
     for (std::int64_t position = positions_; position < grown; ++position) {
         float* line = data + position * 2 * half();
         for (std::int64_t i = 0; i < half(); ++i) {

@@ -12,7 +12,7 @@ class RopeTable {
 public:
     RopeTable(const RopeDesc& rope, HostMemory& memory) : rope_(rope), memory_(&memory) {}
 
-    bool serves(const RopeDesc& rope) const { return rope.theta == rope_.theta && rope.rotary_dim == rope_.rotary_dim; }
+    bool serves(const RopeDesc& rope) const { return rope == rope_; }
     // Makes positions 0 .. positions - 1 available; grows to the next power of two.
     Status ensure(std::int64_t positions);
 

@@ -19,9 +19,12 @@ public:
     void run(std::int64_t row) const {
         const auto r = static_cast<std::size_t>(row);
         switch (op_.kind) {
-            case OpKind::Embed: embed(context_.inputs.tokens[r], out(row)); break;
+            case OpKind::Embed:
+                embed(context_.inputs.tokens[r], out(row));
+                if (op_.scale != 1.0f) kernels_.scale(out(row), op_.scale, op_.out_width);
+                break;
             case OpKind::AddPosition: add_position(row); break;
-            case OpKind::RmsNorm: kernels_.rms_norm(in0(row), weight(), op_.epsilon, out(row), op_.out_width); break;
+            case OpKind::RmsNorm: rms_norm(row); break;
             case OpKind::LayerNorm:
                 kernels_.layer_norm(in0(row), weight(), context_.bias(op_), op_.epsilon, out(row), op_.out_width);
                 break;
@@ -29,6 +32,8 @@ public:
             case OpKind::CacheStore: store(row); break;
             case OpKind::SwiGlu: kernels_.swiglu(in0(row), in1(row), out(row), op_.out_width); break;
             case OpKind::GeluTanh: kernels_.gelu_tanh(in0(row), out(row), op_.out_width); break;
+            case OpKind::GeluErf: kernels_.gelu_erf(in0(row), out(row), op_.out_width); break;
+            case OpKind::GeGlu: kernels_.geglu(in0(row), in1(row), out(row), op_.out_width); break;
             case OpKind::Residual: kernels_.add(in0(row), in1(row), out(row), op_.out_width); break;
             case OpKind::SelectRows:
                 std::memcpy(out(row), in0(context_.inputs.logits_rows[r]),
@@ -70,6 +75,12 @@ private:
             look_up(position, i, count, piece);
             kernels_.add(in0(row) + i, piece, out(row) + i, count);
         }
+    }
+
+    void rms_norm(std::int64_t row) const {
+        const std::int64_t width = norm_width(op_);
+        for (std::int64_t first = 0; first < op_.out_width; first += width)
+            kernels_.rms_norm(in0(row) + first, weight(), op_.epsilon, out(row) + first, width);
     }
 
     void rotate(std::int64_t row) const {

@@ -49,6 +49,12 @@ __device__ inline float sigmoid(float x) {
     return (x < 0.0f ? e : 1.0f) / (1.0f + e);
 }
 
+// 0.5 x (1 + erf(x / sqrt(2))) = 0.5 x erfc(-x / sqrt(2)), which keeps the digits of the tail.
+__device__ inline float gelu_erf(float x) {
+    const double wide = x;
+    return static_cast<float>(0.5 * wide * erfc(-wide * 0.70710678118654752440));
+}
+
 // 0.5 x (1 + tanh(u)) = x sigmoid(2 u). 2 u is formed in double: its error in f32 would show in the tail.
 __device__ inline float gelu(float x) {
     const double wide = x;

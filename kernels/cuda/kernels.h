@@ -18,7 +18,7 @@ constexpr int kSplitEntries = 64;      // entries that one block of the split re
 constexpr int kTileRows = 16;          // rows of a tile in the attention of long steps
 constexpr int kHeadsPerBlock = 8;      // query heads of one key-value head that a block computes together
 
-// out[r] = table[indices[r]], plus in[r] where `in` is not null. table: [*, width] of an ElementType
+// out[r] = table[indices[r]] * scale, plus in[r] where `in` is not null. table: [*, width] of an ElementType
 struct LookupArgs {
     const void* table;
     int type;
@@ -26,6 +26,7 @@ struct LookupArgs {
     const float* in;
     float* out;
     int rows, width;
+    float scale;
 };
 void launch_lookup(const LookupArgs& args, cudaStream_t stream);
 
@@ -38,8 +39,8 @@ struct NormArgs {
 };
 void launch_norm(const NormArgs& args, cudaStream_t stream);
 
-// What follows a product on its outputs.
-enum class Epilogue : int { None, Gelu, SwiGlu, Residual };
+// What follows a product on its outputs; the last two only as work of their own.
+enum class Epilogue : int { None, Gelu, SwiGlu, Residual, GeluErf, GeGlu };
 
 // One product: out[r, o] = sum_i x[r, i] weight[o, i] (+ bias[o])
 struct Product {

@@ -22,6 +22,8 @@ PieceKind kind_of(OpKind kind) {
         case OpKind::Attention: return PieceKind::Attention;
         case OpKind::SwiGlu:
         case OpKind::GeluTanh:
+        case OpKind::GeluErf:
+        case OpKind::GeGlu:
         case OpKind::Residual: return PieceKind::Pointwise;
         case OpKind::SelectRows: return PieceKind::Select;
     }
@@ -95,7 +97,7 @@ private:
     }
 
     static bool same_rotation(const OpDesc& a, const OpDesc& b) {
-        return a.head_dim == b.head_dim && a.rope.theta == b.rope.theta && a.rope.rotary_dim == b.rope.rotary_dim;
+        return a.head_dim == b.head_dim && a.rope == b.rope;
     }
 
     // Up to two rotations and the store that keeps the result of one of them, none of which waits for another but so.

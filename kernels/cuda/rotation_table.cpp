@@ -20,8 +20,7 @@ Status RotationTable::ensure(std::int64_t positions, DeviceMemory& memory, cudaS
     if (!buffer) return buffer.error();
     std::vector<double> frequencies;
     for (std::int64_t i = 0; i < half; ++i)
-        frequencies.push_back(std::pow(static_cast<double>(rope_.theta),
-                                       -2.0 * static_cast<double>(i) / static_cast<double>(rope_.rotary_dim)));
+        frequencies.push_back(rope_frequency(rope_, i));
     std::vector<float> table(static_cast<std::size_t>(grown * 2 * half));
     auto line = table.begin();
     for (std::int64_t position = 0; position < grown; ++position, line += 2 * half)

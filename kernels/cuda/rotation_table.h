@@ -13,7 +13,7 @@ class RotationTable {
 public:
     explicit RotationTable(const RopeDesc& rope) : rope_(rope) {}
 
-    bool serves(const RopeDesc& rope) const { return rope.theta == rope_.theta && rope.rotary_dim == rope_.rotary_dim; }
+    bool serves(const RopeDesc& rope) const { return rope == rope_; }
     // Makes positions 0 .. positions - 1 available; grows to the next power of two.
     Status ensure(std::int64_t positions, DeviceMemory& memory, cudaStream_t stream);
     const float* data() const { return buffer_ ? reinterpret_cast<const float*>(buffer_->data()) : nullptr; }

@@ -12,7 +12,7 @@ __global__ void lookup_rows(LookupArgs a) {
     const std::int64_t from = static_cast<std::int64_t>(a.indices[row]) * a.width;
     const std::int64_t to = static_cast<std::int64_t>(row) * a.width;
     for (int i = threadIdx.x; i < a.width; i += blockDim.x) {
-        const float x = load_element(a.table, a.type, from + i);
+        const float x = load_element(a.table, a.type, from + i) * a.scale;
         a.out[to + i] = a.in == nullptr ? x : a.in[to + i] + x;
     }
 }
@@ -49,9 +49,14 @@ __global__ void pointwise(PointwiseArgs a) {
             a.out[i] = gelu(x);
             continue;
         }
+        if (a.function == Epilogue::GeluErf) {
+            a.out[i] = gelu_erf(x);
+            continue;
+        }
         float y = a.b[i];
         if (a.bias_b != nullptr) a.b[i] = y += a.bias_b[column];
-        a.out[i] = a.function == Epilogue::SwiGlu ? x * sigmoid(x) * y : x + y;
+        if (a.function == Epilogue::GeGlu) a.out[i] = gelu(x) * y;
+        else a.out[i] = a.function == Epilogue::SwiGlu ? x * sigmoid(x) * y : x + y;
     }
 }
 

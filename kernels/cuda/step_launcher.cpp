@@ -11,6 +11,8 @@ constexpr double kMostQueuedFlops = 2e10;
 Epilogue epilogue_of(OpKind kind) {
     switch (kind) {
         case OpKind::GeluTanh: return Epilogue::Gelu;
+        case OpKind::GeluErf: return Epilogue::GeluErf;
+        case OpKind::GeGlu: return Epilogue::GeGlu;
         case OpKind::SwiGlu: return Epilogue::SwiGlu;
         case OpKind::Residual: return Epilogue::Residual;
         default: return Epilogue::None;
@@ -83,14 +85,15 @@ void StepLauncher::lookup(const OpDesc& op) {
     const bool positions = op.kind == OpKind::AddPosition;
     launch_lookup({table.data, static_cast<int>(table.type), positions ? tables_.positions : tables_.tokens,
                    positions ? step_.value(op.in0) : nullptr, step_.value(op.out), counts_.rows,
-                   static_cast<int>(op.out_width)},
+                   static_cast<int>(op.out_width), positions ? 1.0f : op.scale},
                   stream_);
 }
 
 void StepLauncher::norm(const OpDesc& op, int rows) {
+    const std::int64_t width = norm_width(op);  // heads are rows of their own
     launch_norm({step_.value(op.in0), step_.weight(op).floats(),
-                 op.kind == OpKind::LayerNorm ? step_.bias(op) : nullptr, step_.value(op.out), op.epsilon, rows,
-                 static_cast<int>(op.out_width)},
+                 op.kind == OpKind::LayerNorm ? step_.bias(op) : nullptr, step_.value(op.out), op.epsilon,
+                 static_cast<int>(rows * (op.out_width / width)), static_cast<int>(width)},
                 stream_);
 }
 

@@ -145,9 +145,12 @@ public:
     void run_row(std::int64_t row) {
         const auto r = static_cast<std::size_t>(row);
         switch (op_.kind) {
-            case OpKind::Embed: embed(weight(), inputs_.tokens[r], out(row)); break;
+            case OpKind::Embed:
+                embed(weight(), inputs_.tokens[r], out(row));
+                for (float& x : out(row)) x *= op_.scale;
+                break;
             case OpKind::AddPosition: add_position(row); break;
-            case OpKind::RmsNorm: reference::rms_norm(in0(row), weight(), op_.epsilon, out(row)); break;
+            case OpKind::RmsNorm: rms_norm(row); break;
             case OpKind::LayerNorm: reference::layer_norm(in0(row), weight(), *bias(), op_.epsilon, out(row)); break;
             case OpKind::Linear: reference::linear(in0(row), weight(), bias(), out(row)); break;
             case OpKind::Rope: reference::rope(in0(row), op_, inputs_.positions[r], out(row)); break;
@@ -155,6 +158,8 @@ public:
             case OpKind::Attention: attend(row); break;
             case OpKind::SwiGlu: reference::swiglu(in0(row), in1(row), out(row)); break;
             case OpKind::GeluTanh: reference::gelu_tanh(in0(row), out(row)); break;
+            case OpKind::GeluErf: reference::gelu_erf(in0(row), out(row)); break;
+            case OpKind::GeGlu: reference::geglu(in0(row), in1(row), out(row)); break;
             case OpKind::Residual: add(in0(row), in1(row), out(row)); break;
             case OpKind::SelectRows: copy(in0(inputs_.logits_rows[r]), out(row)); break;
         }
@@ -176,6 +181,12 @@ private:
     static void embed(const HostTensor& table, std::int64_t index, std::span<float> out) {
         for (std::size_t i = 0; i < out.size(); ++i)
             out[i] = load_weight(table, index, static_cast<std::int64_t>(i));
+    }
+
+    void rms_norm(std::int64_t row) {
+        const auto width = static_cast<std::size_t>(norm_width(op_));
+        for (std::size_t first = 0; first < out(row).size(); first += width)
+            reference::rms_norm(in0(row).subspan(first, width), weight(), op_.epsilon, out(row).subspan(first, width));
     }
 
     void add_position(std::int64_t row) {

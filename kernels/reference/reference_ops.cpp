@@ -56,9 +56,7 @@ void rope(std::span<const float> x, const OpDesc& op, std::int32_t position, std
     const std::size_t half = rotary / 2;
     for (std::size_t head = 0; head < x.size(); head += head_dim) {
         for (std::size_t i = 0; i < half; ++i) {
-            const double frequency = std::pow(static_cast<double>(op.rope.theta),
-                                              -2.0 * static_cast<double>(i) / static_cast<double>(rotary));
-            const double angle = static_cast<double>(position) * frequency;
+            const double angle = static_cast<double>(position) * rope_frequency(op.rope, static_cast<std::int64_t>(i));
             const double a = x[head + i], b = x[head + i + half];
             out[head + i] = static_cast<float>(a * std::cos(angle) - b * std::sin(angle));
             out[head + i + half] = static_cast<float>(b * std::cos(angle) + a * std::sin(angle));
@@ -74,14 +72,31 @@ void swiglu(std::span<const float> gate, std::span<const float> up, std::span<fl
     }
 }
 
+namespace {
+
 // 0.5 x (1 + tanh(u)) = x sigmoid(2 u), which loses no digits where tanh(u) is close to -1.
-void gelu_tanh(std::span<const float> x, std::span<float> out) {
+double gelu(double x) {
     const double factor = std::sqrt(2.0 / 3.14159265358979323846);
+    return x * sigmoid(2.0 * factor * (x + 0.044715 * x * x * x));
+}
+
+}  // namespace
+
+void gelu_tanh(std::span<const float> x, std::span<float> out) {
+    for (std::size_t i = 0; i < out.size(); ++i) out[i] = static_cast<float>(gelu(x[i]));
+}
+
+// 0.5 x (1 + erf(x / sqrt(2))) = 0.5 x erfc(-x / sqrt(2)), for the same reason.
+void gelu_erf(std::span<const float> x, std::span<float> out) {
     for (std::size_t i = 0; i < out.size(); ++i) {
         const double value = x[i];
-        const double u = factor * (value + 0.044715 * value * value * value);
-        out[i] = static_cast<float>(value * sigmoid(2.0 * u));
+        out[i] = static_cast<float>(0.5 * value * std::erfc(-value / std::sqrt(2.0)));
     }
+}
+
+void geglu(std::span<const float> gate, std::span<const float> up, std::span<float> out) {
+    for (std::size_t i = 0; i < out.size(); ++i)
+        out[i] = static_cast<float>(gelu(gate[i]) * static_cast<double>(up[i]));
 }
 
 void store_row(std::span<const float> k, std::span<const float> v, const KvView& view, std::int32_t entry) {

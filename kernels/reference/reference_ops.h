@@ -18,12 +18,13 @@ void rms_norm(std::span<const float> x, const HostTensor& weight, double epsilon
 void layer_norm(std::span<const float> x, const HostTensor& weight, const HostTensor& bias, double epsilon,
                 std::span<float> out);
 
-// Rotates pairs (i, i + rotary_dim / 2) of every head by position * theta^(-2 i / rotary_dim). x and out may be the
-// same.
+// Rotates pairs (i, i + rotary_dim / 2) of every head by position * rope_frequency(i). x and out may be the same.
 void rope(std::span<const float> x, const OpDesc& op, std::int32_t position, std::span<float> out);
 
 void swiglu(std::span<const float> gate, std::span<const float> up, std::span<float> out);
 void gelu_tanh(std::span<const float> x, std::span<float> out);
+void gelu_erf(std::span<const float> x, std::span<float> out);
+void geglu(std::span<const float> gate, std::span<const float> up, std::span<float> out);
 
 // Stores one row of K and V, [kv_heads * head_dim] each, in `entry`, rounded to the storage's type.
 void store_row(std::span<const float> k, std::span<const float> v, const KvView& view, std::int32_t entry);

@@ -48,6 +48,15 @@ Group embed_group() {
                 s.tolerance = 0.0;
                 return s;
             }});
+            group.rows.push_back({"scaled " + type_name(type) + " width " + std::to_string(width), [=] {
+                Scenario s(1);
+                const int out = s.builder.value("out", width);
+                s.builder.embed(s.builder.tensor(17, width, type, 100.0f), out);
+                s.builder.program.ops.back().scale = 6.3f;
+                finish_scenario(s, 17, out, width);
+                s.tolerance = 1e-7;
+                return s;
+            }});
             for (const bool in_place : {false, true})
                 group.rows.push_back({"position " + type_name(type) + " width " + std::to_string(width) +
                                           (in_place ? " in place" : ""), [=] {
@@ -106,6 +115,18 @@ Group norm_group() {
                     return s;
                 }});
             }
+    for (const int heads : {1, 3})
+        for (const int rows : {1, 5, 17})
+            group.rows.push_back({"of heads " + std::to_string(heads) + " rows " + std::to_string(rows), [=] {
+                constexpr int kHead = 12;
+                Scenario s = one_input(14, rows, heads * kHead, heads * kHead, [&](Scenario& sc, int in, int out) {
+                    const int weight = sc.builder.tensor(kHead, 1, ElementType::F32, 0.5f, 1.0f);
+                    sc.builder.norm(OpId::QueryNorm, OpKind::RmsNorm, kNone, in, out, weight, kNone);
+                    sc.builder.program.ops.back().head_dim = kHead;
+                });
+                s.tolerance = 2e-6;
+                return s;
+            }});
     return group;
 }
 
@@ -205,24 +226,35 @@ Group activation_group() {
         s.tolerance = 1e-6;
         return s;
     }});
-    group.rows.push_back({"gelu over its range", [] {
-        Scenario s(5);
-        const std::vector<float> x = activation_inputs();
-        const int width = static_cast<int>(x.size());
-        const int in = s.builder.value("in", width), out = s.builder.value("out", width);
-        s.builder.embed(s.builder.tensor_of(1, width, ElementType::F32, x), in);
-        s.builder.op(OpId::Activation, OpKind::GeluTanh, kNone, in, out);
-        finish_scenario(s, 1, out, width);
-        s.elementwise = true;
-        s.tolerance = 1e-6;
-        return s;
-    }});
+    for (const OpKind kind : {OpKind::GeluTanh, OpKind::GeluErf})
+        group.rows.push_back({kind == OpKind::GeluTanh ? "gelu over its range" : "exact gelu over its range", [kind] {
+            Scenario s(5);
+            const std::vector<float> x = activation_inputs();
+            const int width = static_cast<int>(x.size());
+            const int in = s.builder.value("in", width), out = s.builder.value("out", width);
+            s.builder.embed(s.builder.tensor_of(1, width, ElementType::F32, x), in);
+            s.builder.op(OpId::Activation, kind, kNone, in, out);
+            finish_scenario(s, 1, out, width);
+            s.elementwise = true;
+            s.tolerance = 1e-6;
+            return s;
+        }});
     for (const int width : {1, 3, 17, 48, 67})
         for (const int rows : {1, 17}) {
             const std::string name = " width " + std::to_string(width) + " rows " + std::to_string(rows);
             group.rows.push_back({"swiglu" + name, [=] {
                 return two_inputs(6, rows, width, [](Scenario& s, int a, int b, int out) {
                     s.builder.op(OpId::Activation, OpKind::SwiGlu, kNone, a, out).in1 = b;
+                });
+            }});
+            group.rows.push_back({"geglu" + name, [=] {
+                return two_inputs(6, rows, width, [](Scenario& s, int a, int b, int out) {
+                    s.builder.op(OpId::Activation, OpKind::GeGlu, kNone, a, out).in1 = b;
+                });
+            }});
+            group.rows.push_back({"exact gelu" + name, [=] {
+                return one_input(8, rows, width, width, [](Scenario& s, int in, int out) {
+                    s.builder.op(OpId::Activation, OpKind::GeluErf, kNone, in, out);
                 });
             }});
             group.rows.push_back({"residual" + name, [=] {
@@ -253,8 +285,8 @@ Scenario fused_scenario(OpKind kind, int rows, bool swapped) {
     };
     if (kind == OpKind::Residual) s.builder.embed(s.builder.tensor(rows, 67, ElementType::F32, 1.0f), b);
     product(a);
-    if (kind == OpKind::SwiGlu) product(b);
-    if (kind == OpKind::GeluTanh) {
+    if (kind == OpKind::SwiGlu || kind == OpKind::GeGlu) product(b);
+    if (kind == OpKind::GeluTanh || kind == OpKind::GeluErf) {
         s.builder.op(OpId::Activation, kind, kNone, a, out);
     } else {
         s.builder.op(OpId::Activation, kind, kNone, swapped ? b : a, kind == OpKind::Residual ? b : out).in1 =
@@ -270,6 +302,9 @@ Group fused_group() {
         const std::string name = " rows " + std::to_string(rows);
         group.rows.push_back(
             {"products and gelu" + name, [=] { return fused_scenario(OpKind::GeluTanh, rows, false); }});
+        group.rows.push_back(
+            {"products and exact gelu" + name, [=] { return fused_scenario(OpKind::GeluErf, rows, false); }});
+        group.rows.push_back({"gate, up, geglu" + name, [=] { return fused_scenario(OpKind::GeGlu, rows, false); }});
         for (const bool swapped : {false, true}) {
             const std::string order = swapped ? " swapped" : "";
             group.rows.push_back(
@@ -308,6 +343,12 @@ Group rope_group() {
     group.rows.push_back({"first 8 of 20", [] { return rope_scenario(3, 2, 20, 8, 10000.0f, false, 300); }});
     group.rows.push_back(
         {"theta 500000 at 100000", [] { return rope_scenario(3, 2, 16, 16, 500000.0f, true, 100000); }});
+    group.rows.push_back({"divided frequencies", [] {
+        Scenario s = rope_scenario(3, 2, 20, 8, 10000.0f, false, 300);
+        for (OpDesc& op : s.builder.program.ops)
+            if (op.kind == OpKind::Rope) op.rope.divisors = {1.0f, 1.5f, 4.0f, 8.0f};
+        return s;
+    }});
     return group;
 }
 

@@ -1,5 +1,6 @@
 #include "tests/support/fixtures.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <filesystem>
@@ -126,7 +127,14 @@ FullPass run_full_pass(Backend& backend, const Model& model, std::span<const std
         positions.push_back(row);
         visibility.push_back({row, 0, 0});
     }
-    const SequenceRows sequence{0, rows, cache.views()};
+    // Layers that attend to a window see no more than that.
+    std::vector<RowVisibility> local = visibility;
+    for (RowVisibility& row : local)
+        row.window_first = static_cast<std::int32_t>(std::max<std::int64_t>(0, row.position + 1 - c.window));
+    std::vector<const RowVisibility*> layer_visibility;
+    for (std::int64_t layer = 0; layer < c.layers; ++layer)
+        layer_visibility.push_back(c.is_local(layer) ? local.data() : visibility.data());
+    const SequenceRows sequence{0, rows, cache.views(), layer_visibility};
     std::vector<float> captured(static_cast<std::size_t>(c.layers * rows * c.heads * rows));
     std::vector<float*> layers;
     for (std::int64_t layer = 0; layer < c.layers; ++layer)

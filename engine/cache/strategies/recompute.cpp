@@ -7,6 +7,8 @@ namespace {
 
 class RecomputeStrategy final : public CacheStrategy {
 public:
+    explicit RecomputeStrategy(std::int64_t window) : window_(window) {}  // of the model's own attention; 0: none
+
     Result<CachePlan> plan(std::int64_t new_tokens) const override {
         DS_RETURN_IF_ERROR(check_new_tokens(new_tokens, seen_));
         CachePlan plan;
@@ -14,8 +16,8 @@ public:
         plan.new_tokens = new_tokens;
         plan.first_position = static_cast<std::int32_t>(seen_);
         plan.entries.count = static_cast<std::int32_t>(seen_ + new_tokens);
-        plan.visibility = causal_visibility(seen_, new_tokens);
-        for (const auto& row : plan.visibility) plan.row_entries.push_back(row.position + 1);
+        plan.visibility = causal_visibility(seen_, new_tokens, window_);
+        for (const auto& row : plan.visibility) plan.row_entries.push_back(row.position + 1 - row.window_first);
         return plan;
     }
     void commit(const CachePlan& plan) override {
@@ -41,6 +43,7 @@ public:
     std::optional<std::int64_t> slot_of(std::int32_t) const override { return std::nullopt; }
 
 private:
+    std::int64_t window_ = 0;
     std::int64_t seen_ = 0;
     std::uint64_t revision_ = 0;
 };
@@ -56,8 +59,8 @@ StrategyDescriptor recompute_strategy() {
         "only. "
         "This is what a decoder costs without a cache.";
     descriptor.has_cache = false;
-    descriptor.create = [](const ParameterValues&, const RunLimits&) -> std::unique_ptr<CacheStrategy> {
-        return std::make_unique<RecomputeStrategy>();
+    descriptor.create = [](const ParameterValues&, const RunLimits& limits) -> std::unique_ptr<CacheStrategy> {
+        return std::make_unique<RecomputeStrategy>(limits.window);
     };
     return descriptor;
 }

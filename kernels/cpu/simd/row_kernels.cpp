@@ -110,10 +110,9 @@ void SwiGlu(const float* gate, const float* up, float* out, std::int64_t count) 
 }
 
 // 0.5 x (1 + tanh(u)) = x sigmoid(2 u). The exponent is formed in double: its error in f32 would show in the tail.
-template <class DD>
-HWY_INLINE void GeluAt(DD dd, const float* x, float* out) {
+template <class DD, class V>
+HWY_INLINE V Gelu(DD dd, V value) {
     const hn::Rebind<float, DD> d;
-    const auto value = hn::LoadU(d, x);
     const auto wide = hn::PromoteTo(dd, value);
     const auto cubic = hn::MulAdd(hn::Mul(wide, wide), hn::Set(dd, 0.044715), hn::Set(dd, 1.0));
     const auto u2 = hn::Mul(hn::Mul(wide, cubic), hn::Set(dd, 1.5957691216057308));
@@ -126,7 +125,19 @@ HWY_INLINE void GeluAt(DD dd, const float* x, float* out) {
     const auto negative = hn::Lt(high, hn::Zero(d));
     const auto sigmoid = hn::Mul(hn::IfThenElse(negative, e, one), inverse);
     const auto rest = hn::Mul(hn::IfThenElse(negative, one, e), inverse);
-    hn::StoreU(hn::Mul(value, hn::Add(sigmoid, hn::Mul(hn::Mul(sigmoid, rest), low))), d, out);
+    return hn::Mul(value, hn::Add(sigmoid, hn::Mul(hn::Mul(sigmoid, rest), low)));
+}
+
+template <class DD>
+HWY_INLINE void GeluAt(DD dd, const float* x, float* out) {
+    const hn::Rebind<float, DD> d;
+    hn::StoreU(Gelu(dd, hn::LoadU(d, x)), d, out);
+}
+
+template <class DD>
+HWY_INLINE void GeGluAt(DD dd, const float* gate, const float* up, float* out) {
+    const hn::Rebind<float, DD> d;
+    hn::StoreU(hn::Mul(Gelu(dd, hn::LoadU(d, gate)), hn::LoadU(d, up)), d, out);
 }
 
 void GeluTanh(const float* x, float* out, std::int64_t count) {
@@ -135,6 +146,23 @@ void GeluTanh(const float* x, float* out, std::int64_t count) {
     std::int64_t i = 0;
     for (; i + lanes <= count; i += lanes) GeluAt(dd, x + i, out + i);
     for (; i < count; ++i) GeluAt(hn::CappedTag<double, 1>(), x + i, out + i);
+}
+
+void GeGlu(const float* gate, const float* up, float* out, std::int64_t count) {
+    const hn::ScalableTag<double> dd;
+    const std::int64_t lanes = static_cast<std::int64_t>(hn::Lanes(dd));
+    std::int64_t i = 0;
+    for (; i + lanes <= count; i += lanes) GeGluAt(dd, gate + i, up + i, out + i);
+    for (; i < count; ++i) GeGluAt(hn::CappedTag<double, 1>(), gate + i, up + i, out + i);
+}
+
+// 0.5 x (1 + erf(x / sqrt(2))) as 0.5 x erfc(-x / sqrt(2)), which keeps the digits of the tail. One value at a time, by
+// the standard library: a few thousand per layer beside the products that they follow.
+void GeluErf(const float* x, float* out, std::int64_t count) {
+    for (std::int64_t i = 0; i < count; ++i) {
+        const double value = static_cast<double>(x[i]);
+        out[i] = static_cast<float>(0.5 * value * std::erfc(-value * 0.70710678118654752440));
+    }
 }
 
 void AddTo(const float* a, const float* b, float* out, std::int64_t count) {
@@ -197,6 +225,8 @@ void FillRowKernels(CpuKernelTable& table) {
     table.rope = &RopeHead;
     table.swiglu = &SwiGlu;
     table.gelu_tanh = &GeluTanh;
+    table.gelu_erf = &GeluErf;
+    table.geglu = &GeGlu;
     table.add = &AddTo;
     table.scale = &ScaleBy;
     table.add_scaled = &AddScaled;

@@ -98,10 +98,13 @@ TEST(Config, ContradictionsAreNamedWithBothValues) {
 TEST(Config, OptionsThatAreNotImplementedAreRefused) {  // LD-14
     EXPECT_EQ(refusal(with(llama(), "rope_scaling", nullptr)), "accepted");
     EXPECT_EQ(refusal(with(llama(), "rope_scaling", {{"type", "default"}})), "accepted");
-    EXPECT_THAT(refusal(with(llama(), "rope_scaling", {{"type", "linear"}, {"factor", 2.0}})),
-                HasSubstr("\"rope_scaling\" of type \"linear\""));
+    EXPECT_THAT(refusal(with(llama(), "rope_scaling", {{"type", "dynamic"}, {"factor", 2.0}})),
+                HasSubstr("\"rope_scaling\" of type \"dynamic\""));
+    EXPECT_EQ(accepted(with(llama(), "rope_scaling", {{"type", "linear"}, {"factor", 2.0}})).rope_divisors,
+              std::vector<float>(4, 2.0f));
+    EXPECT_THAT(refusal(with(llama(), "rope_scaling", {{"type", "linear"}})), HasSubstr("has nothing as \"factor\""));
     EXPECT_THAT(refusal(with(llama(), "rope_scaling", {{"rope_type", "llama3"}, {"factor", 8.0}})),
-                HasSubstr("\"llama3\""));
+                HasSubstr("has nothing as \"low_freq_factor\""));
     EXPECT_THAT(refusal(with(llama(), "rope_scaling", {{"factor", 2.0}})), HasSubstr("rope_scaling"));
     EXPECT_FLOAT_EQ(accepted(with(without(llama(), "rope_theta"), "rope_parameters",
                                   {{"rope_type", "default"}, {"rope_theta", 7000.0}}))
@@ -121,9 +124,10 @@ TEST(Config, OptionsThatAreNotImplementedAreRefused) {  // LD-14
 }
 
 TEST(Config, OtherArchitecturesAreNamed) {
-    EXPECT_THAT(refusal(json{{"architectures", {"MistralForCausalLM"}}, {"model_type", "mistral"}}),
-                HasSubstr("MistralForCausalLM"));
-    EXPECT_THAT(refusal(json{{"model_type", "qwen2"}}), HasSubstr("\"qwen2\""));
+    EXPECT_THAT(refusal(json{{"architectures", {"MixtralForCausalLM"}}, {"model_type", "mixtral"}}),
+                HasSubstr("MixtralForCausalLM"));
+    EXPECT_THAT(refusal(json{{"model_type", "phi3"}}), HasSubstr("\"phi3\""));
+    EXPECT_THAT(refusal(json{{"model_type", "gemma3"}}), HasSubstr("\"gemma3\"")) << "with pictures";
     EXPECT_THAT(refusal(with(llama(), "architectures", {"LlamaForSequenceClassification"})),
                 HasSubstr("LlamaForSequenceClassification"));
     EXPECT_EQ(refusal(without(llama(), "architectures")), "accepted");
@@ -132,6 +136,25 @@ TEST(Config, OtherArchitecturesAreNamed) {
     EXPECT_THAT(refusal(json::array()), HasSubstr("no JSON object"));
     EXPECT_THAT(read_config("{\"a\": 1, \"a\": 2}", "config.json", "m").error().message,
                 HasSubstr("duplicate key \"a\""));
+}
+
+// Options of the newer families that would change the result.
+TEST(Config, OptionsOfTheFamiliesAreRefusedByName) {
+    const json base = without(without(llama(), "architectures"), "model_type");
+    const auto as = [&](const char* type) { return with(base, "model_type", type); };
+    EXPECT_EQ(accepted(with(as("mistral"), "sliding_window", 64)).window, 64);
+    EXPECT_EQ(accepted(with(as("mistral"), "sliding_window", nullptr)).window, 0);
+    EXPECT_THAT(refusal(with(as("mistral"), "sliding_window", 0)), HasSubstr("\"sliding_window\" is 0"));
+    EXPECT_EQ(accepted(with(as("qwen2"), "sliding_window", 64)).window, 0) << "written, and not used";
+    EXPECT_THAT(refusal(with(as("qwen2"), "use_sliding_window", true)), HasSubstr("use_sliding_window"));
+    EXPECT_THAT(refusal(with(as("qwen3"), "attention_bias", true)), HasSubstr("attention_bias"));
+    EXPECT_THAT(refusal(with(as("qwen3"), "num_experts", 8)), HasSubstr("num_experts"));
+    EXPECT_THAT(refusal(with(as("qwen3"), "layer_types", {"linear_attention"})), HasSubstr("linear_attention"));
+    EXPECT_THAT(refusal(with(as("gpt_neox"), "hidden_act", "relu")), HasSubstr("\"relu\""));
+    const json gemma = with(with(with(as("gemma3_text"), "head_dim", 8), "sliding_window", 16), "hidden_act", nullptr);
+    EXPECT_EQ(accepted(gemma).window, 16);
+    EXPECT_THAT(refusal(with(gemma, "final_logit_softcapping", 30.0)), HasSubstr("final_logit_softcapping"));
+    EXPECT_THAT(refusal(with(gemma, "layer_types", {"full_attention"})), HasSubstr("1 entries for"));
 }
 
 TEST(Config, EndTokensMayBeAList) {

@@ -252,6 +252,10 @@ TEST(ModelFolder, EveryEndTokenIsKept) {
     const auto described = describe_model(folder.path(), {});
     ASSERT_TRUE(described.ok());
     EXPECT_EQ(described->end_tokens, (std::vector<std::int32_t>{5, 29}));
+    folder.write("generation_config.json", R"({"eos_token_id": [29, 7], "temperature": 0.6})");
+    EXPECT_EQ(describe_model(folder.path(), {})->end_tokens, (std::vector<std::int32_t>{5, 29, 7}));
+    folder.write("generation_config.json", R"({"eos_token_id": "x"})");
+    EXPECT_THAT(model_refusal(folder.path()), HasSubstr("generation_config.json"));
     EXPECT_EQ(open_fixture("g2")->config.end_tokens.empty(), !open_fixture("g2")->tokenizer->eos().has_value());
 }
 
