@@ -49,7 +49,8 @@ CLI::Validator not_empty() {
 }
 
 void add_machine_options(CLI::App& app, Arguments& a, RawArguments& raw) {
-    app.add_option("-m,--model", a.model, "bundled, synthetic:NAME[,context=N], or a folder")->capture_default_str();
+    app.add_option("-m,--model", a.model, "bundled, synthetic:NAME[,context=N], a folder or a GGUF file")
+        ->capture_default_str();
     app.add_option("--backend", a.backend,
                    "cpu, reference (plain loops in double precision), cuda[:N] or cuda-emulated; list backends "
                    "says which work here")
@@ -229,7 +230,8 @@ void describe_pictures(Commands& commands, Arguments& a, RawArguments& raw) {
 // Commands that tell facts.
 void describe_facts(Commands& commands, Arguments& a) {
     CLI::App* info = commands.add("info", "Shapes, parameters and cache bytes of a model.", Command::Info);
-    info->add_option("model", a.model, "bundled, synthetic:NAME[,context=N], or a folder")->capture_default_str();
+    info->add_option("model", a.model, "bundled, synthetic:NAME[,context=N], a folder or a GGUF file")
+        ->capture_default_str();
     info->add_flag("--json", a.json, "JSON on stdout");
     CLI::App* doctor =
         commands.add("doctor", "What this machine can do: instruction sets, bandwidth, backends.", Command::Doctor);

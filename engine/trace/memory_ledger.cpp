@@ -34,7 +34,8 @@ public:
     explicit KvFormula(const RunFacts& facts) {
         const auto format = parse_kv_format(facts.kv_type);
         if (!format.ok()) return;
-        shape_ = KvShape::of(facts.config, *format);
+        const ModelConfig& c = facts.config;
+        shape_ = KvShape::of(c, *format);
         if (!format->has_residual()) write_token_formula();
         const bool short_window = c.window > 0 && c.window < c.context && !format->has_residual();
         for (std::int64_t layer = 0; layer < c.layers && short_window; ++layer) local_ += c.is_local(layer) ? 1 : 0;
@@ -111,7 +112,8 @@ private:
     LedgerLine by_layer(LedgerLine line, const char* count_name, std::int64_t rows, std::int64_t local) const {
         const std::int64_t all = shape_->layers - local_, row_bytes = shape_->entry_bytes();
         line.derived_bytes = row_bytes * (all * rows + local_ * local);
-        line.formula = fmt::format("bytes of a row of K and V · (layers · {} + layers with a window · their rows)", count_name);
+        line.formula = fmt::format("bytes of a row of K and V · (layers · {} + layers with a window · their rows)",
+                                   count_name);
         line.filled_in = fmt::format("{} · ({} · {} + {} · {}) = {}", row_bytes, all, format_grouped(rows), local_,
                                      format_grouped(local), format_grouped(line.derived_bytes));
         return line;

@@ -2559,42 +2559,52 @@
         <translation>已保存 %1</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/main_window_files.cpp" line="46"/>
+        <location filename="../../ui/main_window/main_window_files.cpp" line="47"/>
         <source>Folder of a model</source>
         <translation>模型文件夹</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/main_window_files.cpp" line="70"/>
+        <location filename="../../ui/main_window/main_window_files.cpp" line="55"/>
+        <source>File of a model</source>
+        <translation>模型文件</translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/main_window_files.cpp" line="56"/>
+        <source>Models (*.gguf *.safetensors config.json model.safetensors.index.json);;All files (*)</source>
+        <translation>模型 (*.gguf *.safetensors config.json model.safetensors.index.json);;所有文件 (*)</translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/main_window_files.cpp" line="81"/>
         <source>Open a recording</source>
         <translation>打开录制</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/main_window_files.cpp" line="71"/>
+        <location filename="../../ui/main_window/main_window_files.cpp" line="82"/>
         <source>Recordings (*.dscope);;All files (*)</source>
         <translation>录制 (*.dscope);;所有文件 (*)</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/main_window_files.cpp" line="77"/>
+        <location filename="../../ui/main_window/main_window_files.cpp" line="88"/>
         <source>Save the run as a recording</source>
         <translation>把运行保存为录制</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/main_window_files.cpp" line="78"/>
+        <location filename="../../ui/main_window/main_window_files.cpp" line="89"/>
         <source>Recordings (*.dscope)</source>
         <translation>录制 (*.dscope)</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/main_window_files.cpp" line="89"/>
+        <location filename="../../ui/main_window/main_window_files.cpp" line="100"/>
         <source>There is nothing to export yet.</source>
         <translation>还没有可导出的内容。</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/main_window_files.cpp" line="89"/>
+        <location filename="../../ui/main_window/main_window_files.cpp" line="100"/>
         <source>Play a few steps first.</source>
         <translation>请先播放几步。</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/main_window_files.cpp" line="101"/>
+        <location filename="../../ui/main_window/main_window_files.cpp" line="112"/>
         <source>exported %1</source>
         <translation>已导出 %1</translation>
     </message>
@@ -2721,107 +2731,127 @@
 <context>
     <name>decodescope::ModelOffer</name>
     <message>
-        <location filename="../../ui/main_window/model_offer.cpp" line="31"/>
+        <location filename="../../ui/main_window/model_offer.cpp" line="37"/>
         <source>%1 [derived]</source>
         <translation>%1 [推算]</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/model_offer.cpp" line="41"/>
+        <location filename="../../ui/main_window/model_offer.cpp" line="47"/>
+        <source>%1 in %2</source>
+        <translation>%1（%2）</translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/model_offer.cpp" line="49"/>
+        <source>%1, and %2 made of the file&apos;s %3</source>
+        <translation>%1，另有 %2 由文件的 %3 展开</translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/model_offer.cpp" line="52"/>
         <source>Architecture</source>
         <translation>结构</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/model_offer.cpp" line="42"/>
+        <location filename="../../ui/main_window/model_offer.cpp" line="53"/>
         <source>%1, %2 layers, %3 wide, %4 query heads and %5 KV heads of %6</source>
         <translation>%1，%2 层，宽 %3，%4 个查询头和 %5 个 KV 头，每头 %6</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/model_offer.cpp" line="45"/>
+        <location filename="../../ui/main_window/model_offer.cpp" line="56"/>
         <source>Context</source>
         <translation>上下文</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/model_offer.cpp" line="45"/>
+        <location filename="../../ui/main_window/model_offer.cpp" line="56"/>
         <source>%1 tokens</source>
         <translation>%1 个词元</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/model_offer.cpp" line="46"/>
+        <location filename="../../ui/main_window/model_offer.cpp" line="57"/>
         <source>Parameters</source>
         <translation>参数</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/model_offer.cpp" line="47"/>
+        <location filename="../../ui/main_window/model_offer.cpp" line="58"/>
         <source>Weights in memory</source>
         <translation>内存中的权重</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/model_offer.cpp" line="48"/>
+        <location filename="../../ui/main_window/model_offer.cpp" line="59"/>
         <source>KV cache</source>
         <translation>KV 缓存</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/model_offer.cpp" line="49"/>
+        <location filename="../../ui/main_window/model_offer.cpp" line="60"/>
         <source>%1 for the first token, %2 at full context, as %3</source>
         <translation>第一个词元 %1，满上下文 %2，格式 %3</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/model_offer.cpp" line="54"/>
+        <location filename="../../ui/main_window/model_offer.cpp" line="64"/>
+        <source>Attention</source>
+        <translation>注意力</translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/model_offer.cpp" line="64"/>
+        <source>%1 of %2 layers attend to the last %3 tokens</source>
+        <translation>%2 层中有 %1 层只看最近 %3 个词元</translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/model_offer.cpp" line="70"/>
         <source>Memory</source>
         <translation>内存</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/model_offer.cpp" line="56"/>
+        <location filename="../../ui/main_window/model_offer.cpp" line="72"/>
         <source>fits: %1 with a full context, %2 are free</source>
         <translation>放得下：满上下文需 %1，空闲 %2</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/model_offer.cpp" line="58"/>
+        <location filename="../../ui/main_window/model_offer.cpp" line="74"/>
         <source>fits with a shorter text: %1 with a full context, %2 are free</source>
         <translation>文本较短时放得下：满上下文需 %1，空闲 %2</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/model_offer.cpp" line="59"/>
+        <location filename="../../ui/main_window/model_offer.cpp" line="75"/>
         <source>does not fit: %1 with a full context, %2 are free</source>
         <translation>放不下：满上下文需 %1，空闲 %2</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/model_offer.cpp" line="63"/>
+        <location filename="../../ui/main_window/model_offer.cpp" line="79"/>
         <source>Expected</source>
         <translation>预计</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/model_offer.cpp" line="64"/>
+        <location filename="../../ui/main_window/model_offer.cpp" line="80"/>
         <source>about %1 per token at first: the weights are read once, at %2 GB/s [measured]</source>
         <translation>起初每个词元约 %1：权重读一遍，速度 %2 GB/s [实测]</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/model_offer.cpp" line="74"/>
+        <location filename="../../ui/main_window/model_offer.cpp" line="90"/>
         <source>Reading what the model needs…</source>
         <translation>正在读取模型需要什么…</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/model_offer.cpp" line="78"/>
+        <location filename="../../ui/main_window/model_offer.cpp" line="94"/>
         <source>Open %1</source>
         <translation>打开 %1</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/model_offer.cpp" line="82"/>
+        <location filename="../../ui/main_window/model_offer.cpp" line="98"/>
         <source>Load</source>
         <translation>加载</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/model_offer.cpp" line="85"/>
+        <location filename="../../ui/main_window/model_offer.cpp" line="101"/>
         <source>Cancel</source>
         <translation>取消</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/model_offer.cpp" line="109"/>
+        <location filename="../../ui/main_window/model_offer.cpp" line="125"/>
         <source>Close</source>
         <translation>关闭</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/model_offer.cpp" line="112"/>
+        <location filename="../../ui/main_window/model_offer.cpp" line="128"/>
         <source>The running model stays until this one is ready.</source>
         <translation>在新模型就绪之前，正在运行的模型保持不变。</translation>
     </message>
@@ -3858,211 +3888,216 @@
     </message>
     <message>
         <location filename="../../ui/main_window/window_actions.cpp" line="59"/>
+        <source>Open model &amp;file…</source>
+        <translation>打开模型文件(&amp;F)…</translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/window_actions.cpp" line="60"/>
         <source>&amp;Recent models</source>
         <translation>最近的模型(&amp;R)</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/window_actions.cpp" line="67"/>
+        <location filename="../../ui/main_window/window_actions.cpp" line="68"/>
         <source>&amp;Open recording…</source>
         <translation>打开录制(&amp;O)…</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/window_actions.cpp" line="68"/>
+        <location filename="../../ui/main_window/window_actions.cpp" line="69"/>
         <source>&amp;Save recording…</source>
         <translation>保存录制(&amp;S)…</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/window_actions.cpp" line="70"/>
+        <location filename="../../ui/main_window/window_actions.cpp" line="71"/>
         <source>&amp;Export…</source>
         <translation>导出(&amp;E)…</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/window_actions.cpp" line="72"/>
+        <location filename="../../ui/main_window/window_actions.cpp" line="73"/>
         <source>&amp;Quit</source>
         <translation>退出(&amp;Q)</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/window_actions.cpp" line="86"/>
+        <location filename="../../ui/main_window/window_actions.cpp" line="87"/>
         <source>&amp;Start again</source>
         <translation>重新开始(&amp;S)</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/window_actions.cpp" line="87"/>
+        <location filename="../../ui/main_window/window_actions.cpp" line="88"/>
         <source>&amp;Continue from here</source>
         <translation>从这里继续(&amp;C)</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/window_actions.cpp" line="89"/>
+        <location filename="../../ui/main_window/window_actions.cpp" line="90"/>
         <source>Drops what comes after the viewed step and goes on from there</source>
         <translation>丢弃所看步骤之后的内容，从那里继续</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/window_actions.cpp" line="90"/>
+        <location filename="../../ui/main_window/window_actions.cpp" line="91"/>
         <source>&amp;Fork here</source>
         <translation>从此处分叉(&amp;F)</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/window_actions.cpp" line="92"/>
+        <location filename="../../ui/main_window/window_actions.cpp" line="93"/>
         <source>Goes on from the viewed step in a branch; the run so far keeps its pages, shared where the text is equal</source>
         <translation>从所看的一步另起分支继续；此前的运行保留它的页，文本相同之处共享</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/window_actions.cpp" line="93"/>
+        <location filename="../../ui/main_window/window_actions.cpp" line="94"/>
         <source>&amp;Branches</source>
         <translation>分支(&amp;B)</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/window_actions.cpp" line="95"/>
+        <location filename="../../ui/main_window/window_actions.cpp" line="96"/>
         <source>C&amp;ancel what runs</source>
         <translation>取消正在运行的(&amp;A)</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/window_actions.cpp" line="97"/>
+        <location filename="../../ui/main_window/window_actions.cpp" line="98"/>
         <source>Se&amp;ttings of the run…</source>
         <translation>运行设置(&amp;T)…</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/window_actions.cpp" line="106"/>
+        <location filename="../../ui/main_window/window_actions.cpp" line="107"/>
         <source>%1 · shown, %2 tokens</source>
         <translation>%1 · 正在显示，%2 个词元</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/window_actions.cpp" line="107"/>
+        <location filename="../../ui/main_window/window_actions.cpp" line="108"/>
         <source>%1 · %2 tokens · …%3</source>
         <translation>%1 · %2 个词元 · …%3</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/window_actions.cpp" line="119"/>
+        <location filename="../../ui/main_window/window_actions.cpp" line="120"/>
         <source>&amp;Presentation</source>
         <translation>演示(&amp;P)</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/window_actions.cpp" line="125"/>
+        <location filename="../../ui/main_window/window_actions.cpp" line="126"/>
         <source>&amp;Reset layout</source>
         <translation>重置布局(&amp;R)</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/window_actions.cpp" line="129"/>
+        <location filename="../../ui/main_window/window_actions.cpp" line="130"/>
         <source>Pa&amp;nels</source>
         <translation>面板(&amp;N)</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/window_actions.cpp" line="130"/>
+        <location filename="../../ui/main_window/window_actions.cpp" line="131"/>
         <source>Panels in the presentati&amp;on</source>
         <translation>演示中的面板(&amp;O)</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/window_actions.cpp" line="157"/>
+        <location filename="../../ui/main_window/window_actions.cpp" line="158"/>
         <source>Go to %1</source>
         <translation>转到 %1</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/window_actions.cpp" line="176"/>
+        <location filename="../../ui/main_window/window_actions.cpp" line="177"/>
         <source>&amp;Theme</source>
         <translation>主题(&amp;T)</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/window_actions.cpp" line="178"/>
+        <location filename="../../ui/main_window/window_actions.cpp" line="179"/>
         <source>&amp;Light</source>
         <translation>浅色(&amp;L)</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/window_actions.cpp" line="179"/>
+        <location filename="../../ui/main_window/window_actions.cpp" line="180"/>
         <source>&amp;Dark</source>
         <translation>深色(&amp;D)</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/window_actions.cpp" line="180"/>
+        <location filename="../../ui/main_window/window_actions.cpp" line="181"/>
         <source>As the &amp;system</source>
         <translation>跟随系统(&amp;S)</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/window_actions.cpp" line="185"/>
+        <location filename="../../ui/main_window/window_actions.cpp" line="186"/>
         <source>&amp;Language</source>
         <translation>语言(&amp;L)</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/window_actions.cpp" line="188"/>
+        <location filename="../../ui/main_window/window_actions.cpp" line="189"/>
         <source>As the s&amp;ystem</source>
         <translation>跟随系统(&amp;Y)</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/window_actions.cpp" line="200"/>
+        <location filename="../../ui/main_window/window_actions.cpp" line="201"/>
         <source>T&amp;ype</source>
         <translation>字号(&amp;Y)</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/window_actions.cpp" line="201"/>
+        <location filename="../../ui/main_window/window_actions.cpp" line="202"/>
         <source>&amp;Larger</source>
         <translation>放大(&amp;L)</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/window_actions.cpp" line="203"/>
+        <location filename="../../ui/main_window/window_actions.cpp" line="204"/>
         <source>&amp;Smaller</source>
         <translation>缩小(&amp;S)</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/window_actions.cpp" line="204"/>
+        <location filename="../../ui/main_window/window_actions.cpp" line="205"/>
         <source>&amp;Normal</source>
         <translation>正常(&amp;N)</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/window_actions.cpp" line="208"/>
+        <location filename="../../ui/main_window/window_actions.cpp" line="209"/>
         <source>&amp;Glossary</source>
         <translation>术语表(&amp;G)</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/window_actions.cpp" line="209"/>
+        <location filename="../../ui/main_window/window_actions.cpp" line="210"/>
         <source>&amp;Keyboard</source>
         <translation>键盘(&amp;K)</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/window_actions.cpp" line="210"/>
+        <location filename="../../ui/main_window/window_actions.cpp" line="211"/>
         <source>&amp;About Decodescope</source>
         <translation>关于 Decodescope(&amp;A)</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/window_actions.cpp" line="215"/>
+        <location filename="../../ui/main_window/window_actions.cpp" line="216"/>
         <source>Play or pause</source>
         <translation>播放或暂停</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/window_actions.cpp" line="216"/>
+        <location filename="../../ui/main_window/window_actions.cpp" line="217"/>
         <source>Step back</source>
         <translation>后退一步</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/window_actions.cpp" line="219"/>
+        <location filename="../../ui/main_window/window_actions.cpp" line="220"/>
         <source>Step</source>
         <translation>步进</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/window_actions.cpp" line="222"/>
+        <location filename="../../ui/main_window/window_actions.cpp" line="223"/>
         <source>To the first step</source>
         <translation>到第一步</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/window_actions.cpp" line="225"/>
+        <location filename="../../ui/main_window/window_actions.cpp" line="226"/>
         <source>To the newest step, then to the end</source>
         <translation>到最新一步，再到底</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/window_actions.cpp" line="229"/>
+        <location filename="../../ui/main_window/window_actions.cpp" line="230"/>
         <source>Clear or leave</source>
         <translation>清除或离开</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/window_actions.cpp" line="230"/>
+        <location filename="../../ui/main_window/window_actions.cpp" line="231"/>
         <source>Page back</source>
         <translation>上一页</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/window_actions.cpp" line="231"/>
+        <location filename="../../ui/main_window/window_actions.cpp" line="232"/>
         <source>Page on</source>
         <translation>下一页</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/window_actions.cpp" line="232"/>
+        <location filename="../../ui/main_window/window_actions.cpp" line="233"/>
         <source>Menu</source>
         <translation>菜单</translation>
     </message>

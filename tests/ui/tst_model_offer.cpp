@@ -6,6 +6,7 @@
 #include <QMimeData>
 #include <QPushButton>
 #include <QTemporaryDir>
+#include <QThreadPool>
 
 #include "tests/ui/window_fixture.h"
 #include "ui/main_window/model_offer.h"
@@ -65,10 +66,16 @@ private Q_SLOTS:
         QVERIFY(text_of(lines, QStringLiteral("KV cache")).startsWith(QStringLiteral("36.0 KiB")));
         QVERIFY(text_of(lines, QStringLiteral("KV cache")).contains(QStringLiteral("36.0 MiB")));
         QCOMPARE(text_of(lines, QStringLiteral("Parameters")), QStringLiteral("124,439,808"));
-        QVERIFY(text_of(lines, QStringLiteral("Weights in memory")).startsWith(QStringLiteral("237 MiB")));
+        QVERIFY(text_of(lines, QStringLiteral("Weights in memory")).startsWith(QStringLiteral("238 MiB in f16")));
         QVERIFY(text_of(lines, QStringLiteral("Memory")).startsWith(QStringLiteral("fits: ")));
         QVERIFY(text_of(lines, QStringLiteral("Expected")).contains(QStringLiteral("12.4 ms")));
         QVERIFY(text_of(lines, QStringLiteral("Expected")).contains(QStringLiteral("[derived]")));
+        ModelConfig widened = gpt2_small();
+        widened.stored_as = "Q4_K", widened.widened_bytes = 7 << 20, widened.window = 512;
+        QVERIFY(text_of(model_offer_lines(widened, request, 0), QStringLiteral("Weights in memory"))
+                    .contains(QStringLiteral("7.0 MiB made of the file's Q4_K")));
+        QVERIFY(text_of(model_offer_lines(widened, request, 0), QStringLiteral("Attention"))
+                    .startsWith(QStringLiteral("12 of 12 layers attend to the last 512")));
         request.available_bytes = 260 << 20;
         QVERIFY(text_of(model_offer_lines(gpt2_small(), request, 0), QStringLiteral("Memory"))
                     .startsWith(QStringLiteral("fits with a shorter text")));

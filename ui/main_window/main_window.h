@@ -46,6 +46,7 @@ public:
     void clear_or_leave();  // Esc
     void open_settings();
     void choose_model_folder();
+    void choose_model_file();
     // Says what the model would need and loads it when that is accepted.
     void offer_model(const QString& path);
     // Measures how fast this machine reads memory, bytes per second; takes some 100 ms and is called by another thread.

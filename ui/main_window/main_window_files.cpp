@@ -22,11 +22,12 @@ QString dropped_recording(const QMimeData* data) {
     return {};
 }
 
-// A folder with a configuration, or a file of such a folder; what it holds is read when it is offered.
+// A GGUF file, a folder with a configuration, or a file of such a folder; what it holds is read when it is offered.
 QString model_of(const QString& path) {
     const QFileInfo info(path);
     if (info.isDir())
         return QFileInfo::exists(info.absoluteFilePath() + QStringLiteral("/config.json")) ? path : QString();
+    if (path.endsWith(QStringLiteral(".gguf"))) return path;
     const bool of_folder = path.endsWith(QStringLiteral(".safetensors")) || path.endsWith(QStringLiteral(".json"));
     return of_folder ? model_of(info.absolutePath()) : QString();
 }
@@ -47,6 +48,16 @@ void MainWindow::choose_model_folder() {
     if (folder.isEmpty()) return;
     store_->save_folder(QStringLiteral("model"), QFileInfo(folder).absolutePath());
     offer_model(folder);
+}
+
+void MainWindow::choose_model_file() {
+    const QString path = QFileDialog::getOpenFileName(
+        this, tr("File of a model"), store_->folder(QStringLiteral("model")),
+        tr("Models (*.gguf *.safetensors config.json model.safetensors.index.json);;All files (*)"));
+    if (path.isEmpty()) return;
+    store_->save_folder(QStringLiteral("model"), QFileInfo(path).absolutePath());
+    const QString model = model_of(path);
+    offer_model(model.isEmpty() ? path : model);
 }
 
 void MainWindow::offer_model(const QString& path) {

@@ -11,21 +11,27 @@
 #include <QVBoxLayout>
 #include <memory>
 
-#include "kernels/api/int8_weights.h"
 #include "ui/viewmodels/format.h"
 
 namespace decodescope {
 
 namespace {
 
-// Bytes of the weights in memory; rows are taken as one, vectors are too few to matter.
-std::int64_t weight_bytes(const ModelConfig& config, WeightType type) {
-    ElementType kept = config.file_type;
-    if (type == WeightType::F32) kept = ElementType::F32;
-    if (type == WeightType::F16) kept = ElementType::F16;
-    if (type == WeightType::BF16) kept = ElementType::BF16;
-    if (type == WeightType::Int8) kept = ElementType::I8;
-    return weight_row_bytes(kept, config.parameters());
+ElementType kept_type(const ModelConfig& config, WeightType type) {
+    switch (type) {
+        case WeightType::F32: return ElementType::F32;
+        case WeightType::F16: return ElementType::F16;
+        case WeightType::BF16: return ElementType::BF16;
+        case WeightType::Int8: return ElementType::I8;
+        case WeightType::AsInFile: break;
+    }
+    return config.file_type;
+}
+
+std::int64_t local_layers(const ModelConfig& config) {
+    std::int64_t count = 0;
+    for (std::int64_t layer = 0; layer < config.layers; ++layer) count += config.is_local(layer) ? 1 : 0;
+    return count;
 }
 
 QString derived(const QString& text) { return ModelOffer::tr("%1 [derived]").arg(text); }
@@ -36,7 +42,12 @@ std::vector<ModelOfferLine> model_offer_lines(const ModelConfig& config, const M
                                               double read_bytes_per_second) {
     const auto count = [](std::int64_t n) { return format_count(n); };
     const KvShape kv = KvShape::of(config, request.kv);
-    const std::int64_t weights = weight_bytes(config, request.weights), cache = kv.stored_bytes(config.context);
+    const ElementType type = kept_type(config, request.weights);
+    const std::int64_t weights = config.weight_bytes(type), cache = kv.stored_bytes(config.context);
+    QString kept = ModelOffer::tr("%1 in %2").arg(format_bytes(weights), QString::fromUtf8(element_name(type).data()));
+    if (config.widened_bytes > 0)
+        kept = ModelOffer::tr("%1, and %2 made of the file's %3")
+                   .arg(kept, format_bytes(config.widened_bytes), QString::fromStdString(config.stored_as));
     std::vector<ModelOfferLine> lines = {
         {ModelOffer::tr("Architecture"),
          ModelOffer::tr("%1, %2 layers, %3 wide, %4 query heads and %5 KV heads of %6")
@@ -44,17 +55,22 @@ std::vector<ModelOfferLine> model_offer_lines(const ModelConfig& config, const M
                   count(config.heads), count(config.kv_heads), count(config.head_dim))},
         {ModelOffer::tr("Context"), ModelOffer::tr("%1 tokens").arg(count(config.context))},
         {ModelOffer::tr("Parameters"), count(config.parameters())},
-        {ModelOffer::tr("Weights in memory"), derived(format_bytes(weights))},
+        {ModelOffer::tr("Weights in memory"), derived(kept)},
         {ModelOffer::tr("KV cache"),
          derived(ModelOffer::tr("%1 for the first token, %2 at full context, as %3")
                      .arg(format_bytes(kv.stored_bytes(1)), format_bytes(cache),
                           QString::fromStdString(to_string(request.kv))))}};
+    if (config.window > 0)
+        lines.push_back({ModelOffer::tr("Attention"), ModelOffer::tr("%1 of %2 layers attend to the last %3 tokens")
+                                                          .arg(local_layers(config))
+                                                          .arg(config.layers)
+                                                          .arg(config.window)});
     if (request.available_bytes > 0) {
-        const std::int64_t need = weights + cache;
+        const std::int64_t need = weights + config.widened_bytes + cache;
         lines.push_back({ModelOffer::tr("Memory"),
                          (need <= request.available_bytes
                               ? ModelOffer::tr("fits: %1 with a full context, %2 are free")
-                              : weights <= request.available_bytes
+                              : need - cache <= request.available_bytes
                               ? ModelOffer::tr("fits with a shorter text: %1 with a full context, %2 are free")
                               : ModelOffer::tr("does not fit: %1 with a full context, %2 are free"))
                              .arg(format_bytes(need), format_bytes(request.available_bytes))});

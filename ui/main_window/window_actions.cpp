@@ -56,6 +56,7 @@ QAction* WindowActions::add_key(const QString& text, const QList<QKeySequence>& 
 void WindowActions::build_file(QMenu* menu) {
     open_model_ = add(menu, tr("Open &model folder…"), QStringLiteral("Ctrl+Shift+O"),
                       [this] { window_->choose_model_folder(); });
+    open_model_file_ = add(menu, tr("Open model &file…"), QString(), [this] { window_->choose_model_file(); });
     recent_ = menu->addMenu(tr("&Recent models"));
     connect(recent_, &QMenu::aboutToShow, this, &WindowActions::fill_recent);
     // An empty menu says so by being switched off; what was opened meanwhile is known when the menu above it opens.
@@ -239,6 +240,7 @@ void WindowActions::build_keys() {
 void WindowActions::show_state() {
     const SessionController* session = window_->session();
     open_model_->setEnabled(session->can(SessionAction::Open));
+    open_model_file_->setEnabled(session->can(SessionAction::Open));
     open_recording_->setEnabled(session->can(SessionAction::OpenRecording));
     save_->setEnabled(session->can(SessionAction::SaveRecording));
     export_->setEnabled(session->recording() != nullptr);

@@ -37,7 +37,8 @@ private:
     QMenu* branches_ = nullptr;
     QList<QAction*> all_;
     QMenu* recent_ = nullptr;
-    QAction *save_ = nullptr, *open_model_ = nullptr, *open_recording_ = nullptr, *export_ = nullptr;
+    QAction *save_ = nullptr, *open_model_ = nullptr, *open_model_file_ = nullptr,
+            *open_recording_ = nullptr, *export_ = nullptr;
     QAction *reset_ = nullptr, *continue_ = nullptr, *fork_ = nullptr, *cancel_ = nullptr, *present_ = nullptr;
 };
 
