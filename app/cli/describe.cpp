@@ -105,6 +105,7 @@ Status run_doctor(const Arguments& arguments, std::stop_token stop) {
         arguments.threads > 0 ? arguments.threads : usable_cores();
     const std::vector<std::string> sets = cpu_instruction_sets();
     const MachineRates rates = measure_machine_rates(threads, stop);
+    const ReadRates small = measure_small_page_rates(threads, stop);
     BackendRegistry registry = make_backend_registry();
     registry.probe();
     if (arguments.json) {
@@ -115,6 +116,7 @@ Status run_doctor(const Arguments& arguments, std::stop_token stop) {
         j["threads"] = threads;
         j["instruction_sets"] = sets;
         j["read_gb_s"] = {{"one_thread", rates.read_gb_s_1}, {"all_threads", rates.read_gb_s_all}};
+        j["read_gb_s_small_pages"] = {{"one_thread", small.gb_s_1}, {"all_threads", small.gb_s_all}};
         j["gflops"] = {{"one_thread", rates.gflops_1}, {"all_threads", rates.gflops_all}};
         j["backends"] = Json::array();
         for (const BackendEntry& entry : registry.entries()) {
@@ -130,6 +132,9 @@ Status run_doctor(const Arguments& arguments, std::stop_token stop) {
                  {"instruction sets", fmt::format("{} (the first is used)", fmt::join(sets, ", "))},
                  {"read bandwidth", fmt::format("{:.1f} GB/s with 1 thread, {:.1f} GB/s with {} [measured]",
                                                 rates.read_gb_s_1, rates.read_gb_s_all, threads)},
+                 {"with 4 KiB pages", fmt::format("{:.1f} GB/s with 1 thread, {:.1f} GB/s with {} [measured]; weights and "
+                                                  "caches ask for 2 MiB",
+                                                  small.gb_s_1, small.gb_s_all, threads)},
                  {"f32 arithmetic", fmt::format("{:.0f} GFLOP/s with 1 thread, {:.0f} GFLOP/s with {} [measured]",
                                                 rates.gflops_1, rates.gflops_all, threads)}});
     for (const BackendEntry& entry : registry.entries())

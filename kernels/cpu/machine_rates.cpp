@@ -1,5 +1,6 @@
 #include "kernels/cpu/machine_rates.h"
 
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -92,27 +93,52 @@ std::int64_t buffer_chunks() {
     return bytes / (kChunkFloats * static_cast<std::int64_t>(sizeof(float)));
 }
 
+BufferPtr make_buffer(HostMemory& memory, std::int64_t chunks) {
+    auto buffer =
+        memory.allocate(static_cast<std::size_t>(chunks * kChunkFloats) * sizeof(float), MemoryPurpose::Staging);
+    return buffer.ok() ? std::move(buffer.value()) : nullptr;
+}
+
+// Fills the buffer and reads it.
+ReadRates read_rates(ThreadPool& one, ThreadPool& all, Buffer& buffer, std::int64_t chunks,
+                     const std::stop_token& stop) {
+    float* data = reinterpret_cast<float*>(buffer.data());
+    BufferWork fill(data, chunks, true);
+    all.run(fill);
+    ReadRates rates;
+    rates.gb_s_all = read_rate(all, data, chunks, stop);
+    rates.gb_s_1 = read_rate(one, data, chunks, stop);
+    return rates;
+}
+
+int threads_of(int threads) { return threads <= 0 ? usable_cores() : threads; }
+
 }  // namespace
 
 MachineRates measure_machine_rates(int threads, std::stop_token stop) {
     MachineRates rates;
-    const int cores = usable_cores();
-    ThreadPool one(1), all(threads <= 0 ? cores : threads);
+    ThreadPool one(1), all(threads_of(threads));
     HostMemory memory;
     const std::int64_t chunks = buffer_chunks();
-    auto buffer =
-        memory.allocate(static_cast<std::size_t>(chunks * kChunkFloats) * sizeof(float), MemoryPurpose::Staging);
-    if (buffer.ok()) {
-        float* data = reinterpret_cast<float*>(buffer.value()->data());
-        BufferWork fill(data, chunks, true);
-        all.run(fill);
-        rates.buffer_mib = static_cast<double>(buffer.value()->bytes()) / (1024.0 * 1024.0);
-        rates.read_gb_s_all = read_rate(all, data, chunks, stop);
-        rates.read_gb_s_1 = read_rate(one, data, chunks, stop);
+    if (const BufferPtr buffer = make_buffer(memory, chunks)) {
+        const ReadRates read = read_rates(one, all, *buffer, chunks, stop);
+        rates.buffer_mib = static_cast<double>(buffer->bytes()) / (1024.0 * 1024.0);
+        rates.read_gb_s_all = read.gb_s_all;
+        rates.read_gb_s_1 = read.gb_s_1;
     }
     rates.gflops_1 = multiply_add_rate(one, stop);
     rates.gflops_all = multiply_add_rate(all, stop);
     return rates;
+}
+
+ReadRates measure_small_page_rates(int threads, std::stop_token stop) {
+    ThreadPool one(1), all(threads_of(threads));
+    HostMemory memory;
+    const std::int64_t chunks = buffer_chunks();
+    const BufferPtr buffer = make_buffer(memory, chunks);
+    if (buffer == nullptr) return {};
+    madvise(buffer->data(), buffer->bytes(), MADV_NOHUGEPAGE);  // before its first use
+    return read_rates(one, all, *buffer, chunks, stop);
 }
 
 }  // namespace decodescope

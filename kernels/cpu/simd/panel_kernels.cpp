@@ -79,13 +79,15 @@ struct Sums {
     }
 };
 
+constexpr std::int64_t kFetchBytes = 2048;  // ahead
+
 // sums = chains of multiply-adds over `count` columns. x: inputs of each row; w: weights of each panel.
 template <class E, int kRows, int kPanels>
 HWY_INLINE void Chains(const float* const* x, const E* const* w, std::int64_t count, Sums<kRows, kPanels>& out) {
     const DF d;
     Sums<kRows, kPanels> sums;
     sums.Clear();
-    for (std::int64_t k = 0; k < count; ++k) {
+    const auto add = [&](std::int64_t k) HWY_ATTR {
         VF weights[kPanels * kVectors];
         DECODESCOPE_UNROLL
         for (int v = 0; v < kPanels * kVectors; ++v)
@@ -96,7 +98,20 @@ HWY_INLINE void Chains(const float* const* x, const E* const* w, std::int64_t co
             DECODESCOPE_UNROLL
             for (int v = 0; v < kPanels * kVectors; ++v) sums.at[r][v] = hn::MulAdd(input, weights[v], sums.at[r][v]);
         }
+    };
+    std::int64_t k = 0;
+    if constexpr (kRows == 1) {
+        // One row waits for memory: each cache line of weights is asked for well before it is needed.
+        constexpr std::int64_t kLineColumns = 4 / sizeof(E);
+        for (; k + kLineColumns <= count; k += kLineColumns) {
+            DECODESCOPE_UNROLL
+            for (int p = 0; p < kPanels; ++p)
+                hwy::Prefetch(reinterpret_cast<const std::byte*>(w[p] + k * kPanelOutputs) + kFetchBytes);
+            DECODESCOPE_UNROLL
+            for (std::int64_t i = 0; i < kLineColumns; ++i) add(k + i);
+        }
     }
+    for (; k < count; ++k) add(k);
     out = sums;
 }
 
