@@ -36,6 +36,30 @@ TEST(MemoryLedger, FormulaWithTheNumbers) {
     EXPECT_EQ(line(memory_ledger(facts, step), "KV used").filled_in, "6 · 2 · 32 · (2 + 4) · 21 = 48,384");
 }
 
+// Layers that attend to a window keep no more than that; the others everything.
+TEST(MemoryLedger, LayersWithAWindowAreCountedApart) {
+    RunFacts facts;
+    facts.config.layers = 4;
+    facts.config.heads = facts.config.kv_heads = 2;
+    facts.config.head_dim = 12;
+    facts.config.context = 128;
+    facts.config.window = 6;
+    facts.config.local_layers = {true, true, false, true};
+    facts.kv_type = facts.weights_type = "f32";
+    facts.cache_spec = "preallocated:capacity=24";
+    StepFacts step;
+    step.kv.tokens_seen = step.kv.tokens_stored = 20, step.kv.capacity_tokens = 24;
+    step.kv.used_bytes = 192 * (20 + 3 * 6), step.kv.reserved_bytes = 192 * (24 + 3 * 6);
+    const auto lines = memory_ledger(facts, step);
+    EXPECT_EQ(line(lines, "KV used").filled_in, "192 · (1 · 20 + 3 · 6) = 7,296");
+    EXPECT_EQ(line(lines, "KV used").gap, "");
+    EXPECT_EQ(line(lines, "KV reserved").derived_bytes, step.kv.reserved_bytes);
+    step.kv.tokens_seen = step.kv.tokens_stored = 4;  // before the window is full
+    EXPECT_EQ(line(memory_ledger(facts, step), "KV used").derived_bytes, 192 * 4 * 4);
+    facts.config.context = 6;  // a window that never ends
+    EXPECT_EQ(line(memory_ledger(facts, step), "KV used").derived_bytes, 192 * 4 * 4);
+}
+
 TEST(MemoryLedger, ReserveOfPreallocated) {
     FakeRunOptions options;
     const auto recording = make_fake_run(options);
