@@ -4556,11 +4556,21 @@
     </message>
     <message>
         <location filename="../../ui/viewmodels/engine_words.cpp" line="213"/>
+        <source>Layers of this model attend to a window and keep only that, and int8-kivi keeps groups of tokens behind common scales: a group would have to stay until its last token leaves.</source>
+        <translation>这个模型有些层只看一个窗口，也只保留窗口内的行；int8-kivi 把若干词元编成一组共用缩放：一组要等最后一个词元离开才能释放。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="216"/>
+        <source>A batch shares the pages of one table of all layers, and layers of this model that attend to a window have a table of their own.</source>
+        <translation>批处理中各序列共享一张覆盖所有层的页表，而这个模型中只看窗口的层各有自己的页表。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="219"/>
         <source>Offloaded rows are fetched into a pool with room for one layer of one sequence, and a batch computes a layer of all its sequences at once.</source>
         <translation>卸载的行会取到只容一个序列一层的池中，而批次会同时计算所有序列的同一层。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="216"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="222"/>
         <source>Positions cannot be rebased in a model with learned positions: they are added to a token before its K and V are computed, so every row that stays would have to be computed again.</source>
         <translation>使用学习式位置的模型无法重排位置：位置在计算 K 和 V 之前就加到了词元上，留下的每一行都必须重新计算。</translation>
     </message>

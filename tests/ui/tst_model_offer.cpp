@@ -68,7 +68,7 @@ private Q_SLOTS:
         QCOMPARE(text_of(lines, QStringLiteral("Parameters")), QStringLiteral("124,439,808"));
         QVERIFY(text_of(lines, QStringLiteral("Weights in memory")).startsWith(QStringLiteral("238 MiB in f16")));
         QVERIFY(text_of(lines, QStringLiteral("Memory")).startsWith(QStringLiteral("fits: ")));
-        QVERIFY(text_of(lines, QStringLiteral("Expected")).contains(QStringLiteral("12.4 ms")));
+        QVERIFY(text_of(lines, QStringLiteral("Expected")).contains(QStringLiteral("12.5 ms")));
         QVERIFY(text_of(lines, QStringLiteral("Expected")).contains(QStringLiteral("[derived]")));
         ModelConfig widened = gpt2_small();
         widened.stored_as = "Q4_K", widened.widened_bytes = 7 << 20, widened.window = 512;

@@ -211,6 +211,12 @@ constexpr const char* kContext = "engine";
                       "Eviction by score reads the attention of each pass, and the joint pass of a batch does not "
                       "hand it out by sequence."),
     QT_TRANSLATE_NOOP("engine",
+                      "Layers of this model attend to a window and keep only that, and int8-kivi keeps groups of "
+                      "tokens behind common scales: a group would have to stay until its last token leaves."),
+    QT_TRANSLATE_NOOP("engine",
+                      "A batch shares the pages of one table of all layers, and layers of this model that attend to a "
+                      "window have a table of their own."),
+    QT_TRANSLATE_NOOP("engine",
                       "Offloaded rows are fetched into a pool with room for one layer of one sequence, and a batch "
                       "computes a layer of all its sequences at once."),
     QT_TRANSLATE_NOOP("engine",
