@@ -285,8 +285,8 @@ private:
                                             quoted(tensor.name), tensor.begin, end,
                                             tensor.begin < aligned(end) ? "overlap" : "hole"));
             if (tensor.bytes > size - tensor.begin)
-                return in_.fail(fmt::format("the tensor {} needs bytes {} to {} of the data, which have {}.",
-                                            quoted(tensor.name), tensor.begin, tensor.begin + tensor.bytes, size));
+                return in_.fail(fmt::format("the tensor {} needs {} bytes from {} on, and the data end at {}.",
+                                            quoted(tensor.name), tensor.bytes, tensor.begin, size));
             end = tensor.begin + tensor.bytes;
         }
         if (!out_.tensors.empty() && size >= aligned(end) + out_.alignment)
