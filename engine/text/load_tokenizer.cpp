@@ -49,7 +49,8 @@ Status use_class(const std::string& name, const std::string& path, BpeParts& par
     if (name.empty() || name.rfind("GPT2Tokenizer", 0) == 0) return {};
     if (name.rfind("Qwen2Tokenizer", 0) != 0)
         return make_error(ErrorKind::Unsupported,
-                          fmt::format("{}: tokenizer_class \"{}\" without a tokenizer.json is not supported.", path, name),
+                          fmt::format("{}: tokenizer_class \"{}\" without a tokenizer.json is not supported.", path,
+                                      name),
                           "Save the tokenizer with a recent version of transformers, which writes tokenizer.json.");
     parts.normalizer = {{NormalizerStep::Kind::Compose, {}, {}}};
     for (SplitStep& step : parts.steps) step.pattern = kQwen2Pattern;
@@ -68,8 +69,8 @@ Status read_added_tokens(const JsonValue* table, const std::string& path, BpePar
         for (const char* option : {"single_word", "lstrip", "rstrip"})
             if (const JsonValue* on = value.find(option); on != nullptr && on->as_boolean())
                 return make_error(ErrorKind::Unsupported,
-                                  fmt::format("{}: option {} of the added token \"{}\" is not supported.", path, option,
-                                              content));
+                                  fmt::format("{}: option {} of the added token \"{}\" is not supported.", path,
+                                              option, content));
         const JsonValue* special = value.find("special");
         const JsonValue* written = value.find("normalized");
         parts.added.push_back({id, content, special != nullptr && special->as_boolean(),
@@ -123,8 +124,8 @@ Error no_tokenizer(const std::string& folder, bool sentencepiece) {
     if (sentencepiece)
         return make_error(ErrorKind::Unsupported,
                           fmt::format("{}: tokenizer.model (SentencePiece) is not supported.", folder),
-                          "Take a folder with tokenizer.json, which transformers writes when a fast tokenizer is saved, "
-                          "or the model as a GGUF file.");
+                          "Take a folder with tokenizer.json, which transformers writes when a fast tokenizer is "
+                          "saved, or the model as a GGUF file.");
     return make_error(ErrorKind::File,
                       fmt::format("{} has neither tokenizer.json nor vocab.json with merges.txt.", folder),
                       "Give the folder of a Hugging Face model with its tokenizer.");

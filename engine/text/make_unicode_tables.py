@@ -24,7 +24,7 @@ def rows(name, kind, items):
 
 def write(name, what, tables):
     with open(os.path.join(HERE, name), "w", encoding="ascii", newline="\n") as file:
-        file.write(f"// {what}, of Unicode {unicodedata.unidata_version}; written by make_unicode_tables.py.\n"
+        file.write(f"// {what}, of Unicode {unicodedata.unidata_version}.\n// Written by make_unicode_tables.py.\n"
                    '#include <iterator>\n\n#include "engine/text/unicode_tables.h"\n\nnamespace decodescope {\n\n'
                    f"{tables}\n}}  // namespace decodescope\n")
 

@@ -72,7 +72,8 @@ Status SentencePieceTokenizer::add_byte(std::int32_t id, const std::string& text
         return refuse(file, fmt::format("the token {} is a byte and is written \"{}\", not like <0x0A>.", id,
                                         utf8_escaped(text)));
     if (byte_ids_[*byte] >= 0)
-        return refuse(file, fmt::format("the byte {} is there twice, with the ids {} and {}.", text, byte_ids_[*byte], id));
+        return refuse(file, fmt::format("the byte {} is there twice, with the ids {} and {}.", text,
+                                        byte_ids_[*byte], id));
     byte_ids_[*byte] = id;
     tokens_.back() = std::string(1, static_cast<char>(*byte));
     return {};

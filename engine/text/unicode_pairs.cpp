@@ -1,4 +1,5 @@
-// Canonical decompositions into two characters, of Unicode 14.0.0; written by make_unicode_tables.py.
+// Canonical decompositions into two characters, of Unicode 14.0.0.
+// Written by make_unicode_tables.py.
 #include <iterator>
 
 #include "engine/text/unicode_tables.h"

@@ -263,7 +263,8 @@ TEST(EmbeddedVocabulary, PreTokenizersAreKnownByName) {
     EXPECT_EQ(cut("gpt-2", text), (Pieces{"I", "'", "LL", " pay", " 12345", "!!", "\n", "\n", "x"}));
     EXPECT_EQ(cut("llama-bpe", text), (Pieces{"I", "'LL", " pay", " ", "123", "45", "!!\n\n", "x"}));
     EXPECT_EQ(cut("qwen2", text), (Pieces{"I", "'LL", " pay", " ", "1", "2", "3", "4", "5", "!!\n\n", "x"}));
-    EXPECT_EQ(cut("starcoder", text), (Pieces{"I", "'", "LL", " pay", " ", "1", "2", "3", "4", "5", "!!", "\n", "\n", "x"}));
+    EXPECT_EQ(cut("starcoder", text),
+              (Pieces{"I", "'", "LL", " pay", " ", "1", "2", "3", "4", "5", "!!", "\n", "\n", "x"}));
     EXPECT_EQ(cut("default", text), (Pieces{"I", "'", "LL", " pay", " ", "123", "45", "!!", "\n", "\n", "x"}));
     EXPECT_EQ(cut("", text), cut("default", text));
     EXPECT_EQ(cut("tekken", "camelCase HTTPServer 12 a/\n"),

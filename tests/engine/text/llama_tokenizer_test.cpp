@@ -92,8 +92,9 @@ void compare(const Tokenizer& tokenizer, const std::string& name, bool bos_store
         if (bos_stored) expected.erase(expected.begin());
         const Ids got = encode(tokenizer, text, {true, false});
         EXPECT_EQ(got, expected) << name << ": " << stored()["strings"][i].dump();
-        if (decodes || (text[0] != ' ' && i < stored()["plain"].get<std::size_t>()))
+        if (decodes || (text[0] != ' ' && i < stored()["plain"].get<std::size_t>())) {
             EXPECT_EQ(tokenizer.decode(got), text) << name;
+        }
         EXPECT_EQ(streamed(tokenizer, got), tokenizer.decode(got)) << name;
     }
 }
@@ -219,7 +220,7 @@ TEST(Normalizer, ComposesByTheDefinition) {
     EXPECT_EQ(composed("plain \u00e9"), "plain \u00e9");
     EXPECT_EQ(composed("e\u0301"), "\u00e9");
     EXPECT_EQ(composed("e\u0302\u0323"), "\u1ec7") << "the mark of the lower class first";
-    EXPECT_EQ(composed("a\u0328\u0327\u0301"), "\u0105\u0327\u0301") << "the second mark of a class blocks nothing above";
+    EXPECT_EQ(composed("a\u0328\u0327\u0301"), "\u0105\u0327\u0301");
     EXPECT_EQ(composed("\u1100\u1161\u11a8"), "\uac01");
     EXPECT_EQ(composed("\uac00\u11a8"), "\uac01");
     EXPECT_EQ(composed("\u212b"), "\u00c5");
