@@ -48,7 +48,7 @@ struct Generation::State {
           config(config_in),
           recording(std::move(recording_in)),
           sampler(config_in.sampler),
-          text(tokenizer()) {
+          text(tokenizer(), true) {
         const auto held = session->tokens();
         tokens.assign(held.begin(), held.end());
         is_generated.assign(tokens.size(), 0);
@@ -119,7 +119,7 @@ void Generation::State::follow_session() {
     is_generated.resize(count, 0);
     pending = false;
     rows_recorded = std::min(rows_recorded, seen());
-    text = TextStream(tokenizer());
+    text = TextStream(tokenizer(), true);
     for (std::int64_t i = 0; i < rows_recorded; ++i) text.push(tokens[static_cast<std::size_t>(i)]);
 }
 
@@ -348,7 +348,7 @@ void Generation::mark_generated(std::span<const bool> generated) {
     const std::size_t count = std::min(generated.size(), s.is_generated.size());
     for (std::size_t i = 0; i < count; ++i) s.is_generated[i] = generated[i] ? 1 : 0;
     // Bytes of a character that is complete only after the part that was taken over.
-    s.text = TextStream(s.tokenizer());
+    s.text = TextStream(s.tokenizer(), true);
     for (std::int64_t i = 0; i < s.rows_recorded; ++i) s.text.push(s.tokens[static_cast<std::size_t>(i)]);
 }
 
