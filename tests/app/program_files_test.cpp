@@ -219,5 +219,13 @@ TEST_F(Program, CommitIsThatOfTheSourceTree) {
     EXPECT_EQ(read_whole(folder_ / "inner.h"), "#define DECODESCOPE_COMMIT \"unknown\"\n");
 }
 
+TEST_F(Program, DoctorReadsWithBothSizesOfPages) {
+    const Json doctor = run_json("doctor --threads 2 --json");
+    for (const char* rates : {"read_gb_s", "read_gb_s_small_pages", "gflops"})
+        for (const char* threads : {"one_thread", "all_threads"})
+            EXPECT_GT(doctor[rates][threads].get<double>(), 0.0) << rates << " " << threads;
+    EXPECT_NE(run("doctor").out.find("4 KiB"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace decodescope::test
