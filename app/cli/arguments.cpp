@@ -142,6 +142,8 @@ void describe_window(Commands& commands, Arguments& a) {
     commands.app.set_version_flag("--version", version_line());
     commands.app.footer(examples(Command::Window));
     commands.app.require_subcommand(0, 1);
+    commands.app.add_option("-m,--model", a.model, "what the window opens with: as for the commands")
+        ->capture_default_str();
     commands.app.add_option("--lang", a.language, "language of the window: en or zh_CN")->check(not_empty());
     commands.app.add_option("--theme", a.theme, "light or dark")->check(not_empty());
 }

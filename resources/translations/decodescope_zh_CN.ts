@@ -1398,8 +1398,8 @@
     </message>
     <message>
         <location filename="../../ui/main_window/help_pages.cpp" line="56"/>
-        <source>Made with Qt, QCustomPlot, Highway, OpenBLAS, fmt, nlohmann/json, xxHash and PCRE2.</source>
-        <translation>使用 Qt、QCustomPlot、Highway、OpenBLAS、fmt、nlohmann/json、xxHash 和 PCRE2 构建。</translation>
+        <source>Made with Qt, QCustomPlot, Highway, fmt, nlohmann/json, CLI11, xxHash and PCRE2.</source>
+        <translation>使用 Qt、QCustomPlot、Highway、fmt、nlohmann/json、CLI11、xxHash 和 PCRE2 构建。</translation>
     </message>
     <message>
         <location filename="../../ui/main_window/help_pages.cpp" line="57"/>

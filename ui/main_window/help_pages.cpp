@@ -53,7 +53,7 @@ QString about_html() {
                       "token, and every panel shows what it computed, kept, read and paid."),
              Text::tr("Free software under the GNU General Public License, version 3 or later, without any warranty. "
                       "The text of the licence comes with the program in the file LICENSE."),
-             Text::tr("Made with Qt, QCustomPlot, Highway, OpenBLAS, fmt, nlohmann/json, xxHash and PCRE2."),
+             Text::tr("Made with Qt, QCustomPlot, Highway, fmt, nlohmann/json, CLI11, xxHash and PCRE2."),
              Text::tr("Build %1").arg(QString::fromStdString(program_commit())));
 }
 
