@@ -113,7 +113,8 @@ private:
     LedgerLine by_layer(LedgerLine line, const char* count_name, std::int64_t rows, std::int64_t local) const {
         const std::int64_t all = shape_->layers - local_, row_bytes = shape_->entry_bytes();
         line.derived_bytes = row_bytes * (all * rows + local_ * local);
-        line.formula = fmt::format("bytes of a row of K and V · (layers · {} + layers with a window · their rows)", count_name);
+        line.formula =
+            fmt::format("bytes of a row of K and V · (layers · {} + layers with a window · their rows)", count_name);
         line.filled_in = fmt::format("{} · ({} · {} + {} · {}) = {}", row_bytes, all, format_grouped(rows), local_,
                                      format_grouped(local), format_grouped(line.derived_bytes));
         return line;
