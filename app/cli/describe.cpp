@@ -1,4 +1,6 @@
 // `info`, `doctor`, `list`: what there is and what it would need.
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
@@ -39,6 +41,14 @@ std::string weights_text(const ModelConfig& config) {
     return text;
 }
 
+// Layers that attend to a window keep no more than that. Every layer takes the same for a token.
+std::int64_t bytes_at_context(const ModelConfig& config, std::int64_t bytes_per_token) {
+    std::int64_t rows = 0;  // of all layers
+    for (std::int64_t layer = 0; layer < config.layers; ++layer)
+        rows += config.is_local(layer) ? std::min(config.window, config.context) : config.context;
+    return bytes_per_token / config.layers * rows;
+}
+
 std::string window_text(const ModelConfig& config) {
     if (config.window == 0) return "every layer attends to all tokens";
     std::int64_t local = 0;
@@ -76,7 +86,7 @@ Status run_info(const Arguments& arguments) {
         j["window"] = c.window;
         j["parameters"] = c.parameters();
         j["kv_bytes_per_token"] = {{"f32", f32}, {"f16", f16}};
-        j["kv_bytes_at_context"] = {{"f32", f32 * c.context}, {"f16", f16 * c.context}};
+        j["kv_bytes_at_context"] = {{"f32", bytes_at_context(c, f32)}, {"f16", bytes_at_context(c, f16)}};
         print("{}\n", j.dump(1));
         return {};
     }
@@ -96,7 +106,8 @@ Status run_info(const Arguments& arguments) {
                  {"KV per token", fmt::format("2 x {} layers x {} KV heads x {} x bytes = {} in f32, {} in f16",
                                               c.layers, c.kv_heads, c.head_dim, bytes_text(f32), bytes_text(f16))},
                  {"KV at full context",
-                  fmt::format("{} in f32, {} in f16", bytes_text(f32 * c.context), bytes_text(f16 * c.context))}});
+                  fmt::format("{} in f32, {} in f16", bytes_text(bytes_at_context(c, f32)),
+                              bytes_text(bytes_at_context(c, f16)))}});
     return {};
 }
 

@@ -34,8 +34,8 @@ const std::vector<UnsupportedPair>& unsupported_pairs() {
         {{}, "ring", true, "", {}, kWindowReason, kOtherFormat},
         {{}, "sinks", true, "", {}, kWindowReason, kOtherFormat},
         {{}, "", true, "", [](const RunChoice& choice) { return choice.local_layers; },
-         "Layers of this model attend to a window and keep only that, and int8-kivi keeps groups of tokens behind common "
-         "scales: a group would have to stay until its last token leaves.",
+         "Layers of this model attend to a window and keep only that, and int8-kivi keeps groups of tokens behind "
+         "common scales: a group would have to stay until its last token leaves.",
          "Choose int8."},
         {{}, "h2o", true, "", {},
          "Eviction by score takes single tokens from the middle, and int8-kivi keeps groups of tokens behind common "

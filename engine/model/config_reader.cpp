@@ -34,7 +34,8 @@ void set_llama3_divisors(Fields& fields, const JsonValue& object, std::string_vi
     const double high = number_in(fields, object, key, "high_freq_factor");
     const double trained = number_in(fields, object, key, "original_max_position_embeddings");
     if (!(high > low))
-        return fields.fail(ErrorKind::Model, fmt::format("\"{}\": \"high_freq_factor\" is not above the low one.", key));
+        return fields.fail(ErrorKind::Model,
+                           fmt::format("\"{}\": \"high_freq_factor\" is not above the low one.", key));
     for (std::int64_t i = 0; i < rotary / 2; ++i) {
         const double wavelength = 2 * 3.14159265358979323846 *
                                   std::pow(theta, 2.0 * static_cast<double>(i) / static_cast<double>(rotary));
@@ -61,7 +62,8 @@ void read_rope_object(Fields& fields, std::string_view key, ModelConfig& config,
     if (type == nullptr) type = object->find("type");
     const bool plain = key == "rope_parameters" && type == nullptr;
     if (plain || (type != nullptr && type->as_string() == "default")) return;
-    const std::int64_t rotary = std::clamp<std::int64_t>(config.rotary_dim > 0 ? config.rotary_dim : config.head_dim, 0, 65536);
+    const std::int64_t rotary =
+        std::clamp<std::int64_t>(config.rotary_dim > 0 ? config.rotary_dim : config.head_dim, 0, 65536);
     if (type != nullptr && type->as_string() == "linear") {
         config.rope_divisors.assign(static_cast<std::size_t>(rotary / 2),
                                     static_cast<float>(number_in(fields, *object, key, "factor")));
@@ -117,7 +119,8 @@ void read_layer_types(Fields& fields, ModelConfig& config, bool may_be_local) {
     for (const JsonValue& type : list->items()) {
         const bool local = type.as_string() == "sliding_attention";
         if (!local && type.as_string() != "full_attention")
-            return fields.fail(ErrorKind::Unsupported, fmt::format("\"layer_types\": {} is not supported.", type.described()));
+            return fields.fail(ErrorKind::Unsupported,
+                               fmt::format("\"layer_types\": {} is not supported.", type.described()));
         any = any || local;
         config.local_layers.push_back(local);
     }
@@ -177,8 +180,9 @@ void read_neox(Fields& fields, ModelConfig& config) {
     const double part = fields.number("rotary_pct", fields.number("partial_rotary_factor", 0.25));
     const auto rotary = static_cast<std::int64_t>(static_cast<double>(config.head_dim) * part);
     if (!(part > 0 && part <= 1) || rotary < 2 || rotary % 2 != 0)
-        return fields.fail(ErrorKind::Unsupported,
-                           fmt::format("\"rotary_pct\" {} of heads of size {} is not supported.", part, config.head_dim));
+        return fields.fail(
+            ErrorKind::Unsupported,
+            fmt::format("\"rotary_pct\" {} of heads of size {} is not supported.", part, config.head_dim));
     if (rotary != config.head_dim) config.rotary_dim = rotary;
     read_rope(fields, config);
     if (fields.present("rope_theta") == nullptr && fields.present("rope_parameters") == nullptr)

@@ -84,8 +84,9 @@ public:
     std::string_view text(const char* what, std::int64_t longest) {
         const std::int64_t length = count(what, 1, longest);
         const std::byte* from = take(static_cast<std::size_t>(length));
-        return from == nullptr ? std::string_view()
-                               : std::string_view(reinterpret_cast<const char*>(from), static_cast<std::size_t>(length));
+        return from == nullptr
+                   ? std::string_view()
+                   : std::string_view(reinterpret_cast<const char*>(from), static_cast<std::size_t>(length));
     }
 
     std::span<const std::byte> bytes(std::int64_t count) {
@@ -194,8 +195,7 @@ private:
                                  element == Array ? ", an array itself" : ", which is unknown"));
             return {};
         }
-        const std::int64_t count =
-            in_.count("length of an array", width, std::numeric_limits<std::int64_t>::max());
+        const std::int64_t count = in_.count("length of an array", width, std::numeric_limits<std::int64_t>::max());
         return {GgufNumbers{element, count, in_.bytes(count * width)}};
     }
 
@@ -217,8 +217,8 @@ private:
         const auto dimensions = in_.number<std::uint32_t>();
         if (!in_.status().ok()) return;
         if (dimensions < 1 || dimensions > 4)
-            return in_.fail(fmt::format("the tensor {} has {} dimensions; 1 to 4 are possible.", quoted(tensor.name),
-                                        dimensions));
+            return in_.fail(
+                fmt::format("the tensor {} has {} dimensions; 1 to 4 are possible.", quoted(tensor.name), dimensions));
         for (std::uint32_t i = 0; i < dimensions; ++i) {
             const auto size = in_.number<std::uint64_t>();
             if (size == 0 || size > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()))
@@ -255,8 +255,8 @@ private:
             return in_.fail(fmt::format("the tensor {} begins at {}, which is no multiple of the alignment {}.",
                                         quoted(tensor.name), offset, out_.alignment));
         if (offset > static_cast<std::uint64_t>(in_.at() + in_.left()))
-            return in_.fail(fmt::format("the tensor {} begins at {}, beyond the end of the file.", quoted(tensor.name),
-                                        offset));
+            return in_.fail(
+                fmt::format("the tensor {} begins at {}, beyond the end of the file.", quoted(tensor.name), offset));
         tensor.begin = static_cast<std::int64_t>(offset);
         tensor.bytes = bytes;
         out_.tensors.push_back(std::move(tensor));

@@ -1,6 +1,6 @@
-// The head of a GGUF file, version 2 or 3, checked before anything is read through it: "GGUF", version, counts, metadata
-// (keys with values of 13 types), tensor descriptions, and after padding the data. All little-endian. Names and texts
-// point into the file's bytes.
+// The head of a GGUF file, version 2 or 3, checked before anything is read through it: "GGUF", version, counts,
+// metadata (keys with values of 13 types), tensor descriptions, and after padding the data. All little-endian. Names
+// and texts point into the file's bytes.
 #pragma once
 
 #include <cstddef>
@@ -35,7 +35,7 @@ struct GgufValue {
 struct GgufTensor {
     std::string_view name;
     const GgufType* type = nullptr;
-    std::vector<std::int64_t> shape;  // rows first, as other formats have it: {out, in}; the file lists it reversed
+    std::vector<std::int64_t> shape;    // rows first, as other formats have it: {out, in}; the file lists it reversed
     std::int64_t begin = 0, bytes = 0;  // from the start of the data
 };
 
@@ -48,8 +48,8 @@ struct GgufHeader {
 
 // `file` are the bytes of the whole file, `name` names it in messages. Refused with the key or tensor and the values:
 // other versions and byte orders, counts and lengths beyond the file, unknown value types, arrays of arrays, repeated
-// keys or tensors, an alignment that is no power of two from 1 to 65536, tensors with more than 4 dimensions, unknown or
-// unsupported tensor types, rows that are no whole number of blocks, data that overlap, lie outside the file, leave
+// keys or tensors, an alignment that is no power of two from 1 to 65536, tensors with more than 4 dimensions, unknown
+// or unsupported tensor types, rows that are no whole number of blocks, data that overlap, lie outside the file, leave
 // holes, or are followed by more than padding.
 Result<GgufHeader> read_gguf(std::span<const std::byte> file, const std::string& name);
 

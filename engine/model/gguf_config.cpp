@@ -67,8 +67,7 @@ private:
         c.kv_heads = fields_.optional_integer("attention.head_count_kv").value_or(c.heads);
         c.feed_forward = fields_.integer("feed_forward_length");
         c.context = fields_.integer("context_length");
-        const char* epsilon =
-            c.layer_norms() ? "attention.layer_norm_epsilon" : "attention.layer_norm_rms_epsilon";
+        const char* epsilon = c.layer_norms() ? "attention.layer_norm_epsilon" : "attention.layer_norm_rms_epsilon";
         if (!fields_.has(epsilon)) fields_.fail(ErrorKind::Model, fmt::format("\"{}\" is missing.", epsilon));
         c.norm_epsilon = static_cast<float>(fields_.number(epsilon, 0));
         read_head_size();
@@ -78,8 +77,8 @@ private:
         c.tied_head = find_tensor(header_, "output.weight") == nullptr;
         const auto given = fields_.optional_integer("vocab_size");
         if (given && *given != c.vocabulary)
-            fields_.fail(ErrorKind::Model, fmt::format("\"vocab_size\" is {}, and the embedding has {} rows.", *given,
-                                                       c.vocabulary));
+            fields_.fail(ErrorKind::Model,
+                         fmt::format("\"vocab_size\" is {}, and the embedding has {} rows.", *given, c.vocabulary));
     }
 
     void read_head_size() {
@@ -90,11 +89,11 @@ private:
         else if (c.heads > 0 && c.hidden % c.heads == 0) c.head_dim = c.hidden / c.heads;
         else
             fields_.fail(ErrorKind::Model,
-                         fmt::format("\"embedding_length\" {} is no multiple of \"attention.head_count\" {}.",
-                                     c.hidden, c.heads));
+                         fmt::format("\"embedding_length\" {} is no multiple of \"attention.head_count\" {}.", c.hidden,
+                                     c.heads));
         if (values && *values != c.head_dim)
-            fields_.fail(ErrorKind::Unsupported, fmt::format("keys of {} and values of {} elements are not supported.",
-                                                             c.head_dim, *values));
+            fields_.fail(ErrorKind::Unsupported,
+                         fmt::format("keys of {} and values of {} elements are not supported.", c.head_dim, *values));
     }
 
     void read_rotation() {
@@ -104,9 +103,9 @@ private:
         const std::int64_t rotary = fields_.optional_integer("rope.dimension_count").value_or(c.head_dim);
         const bool part = c.family == Family::GptNeoX && rotary > 0 && rotary < c.head_dim && rotary % 2 == 0;
         if (rotary != c.head_dim && !part)
-            return fields_.fail(ErrorKind::Unsupported,
-                                fmt::format("\"rope.dimension_count\" = {} of heads of size {} is not supported.",
-                                            rotary, c.head_dim));
+            return fields_.fail(
+                ErrorKind::Unsupported,
+                fmt::format("\"rope.dimension_count\" = {} of heads of size {} is not supported.", rotary, c.head_dim));
         if (part) c.rotary_dim = rotary;
         double factor = fields_.number("rope.scale_linear", 1.0);
         const std::string_view type = fields_.text("rope.scaling.type", "none");
@@ -147,7 +146,8 @@ private:
         if (config_.learned_positions() || config_.family == Family::GptNeoX) return;
         const auto window = fields_.optional_integer("attention.sliding_window");
         if (!window || *window == 0) return;
-        if (*window < 0) return fields_.fail(ErrorKind::Model, fmt::format("\"attention.sliding_window\" is {}.", *window));
+        if (*window < 0)
+            return fields_.fail(ErrorKind::Model, fmt::format("\"attention.sliding_window\" is {}.", *window));
         config_.window = *window;
     }
 
@@ -160,7 +160,8 @@ private:
         if (c.family != Family::Gemma3) return;
         // Every sixth layer attends to everything; the others, within the window, have another base.
         const std::int64_t pattern = fields_.optional_integer("attention.sliding_window_pattern").value_or(6);
-        if (pattern < 1) return fields_.fail(ErrorKind::Model, fmt::format("\"attention.sliding_window_pattern\" is {}.", pattern));
+        if (pattern < 1)
+            return fields_.fail(ErrorKind::Model, fmt::format("\"attention.sliding_window_pattern\" is {}.", pattern));
         for (std::int64_t layer = 0; layer < std::min<std::int64_t>(c.layers, 4096); ++layer)
             c.local_layers.push_back((layer + 1) % pattern != 0);
         c.local_rope_theta = static_cast<float>(fields_.number("rope.freq_base_swa", 10000.0));
@@ -169,7 +170,8 @@ private:
         // The largest of the published sizes scales its scores by the width per head instead of the head's own.
         constexpr std::int64_t kLayersOfLargest = 62;
         if (c.layers == kLayersOfLargest && c.heads > 0)
-            c.query_scale = static_cast<float>(1.0 / std::sqrt(static_cast<double>(c.hidden) / static_cast<double>(c.heads)));
+            c.query_scale =
+                static_cast<float>(1.0 / std::sqrt(static_cast<double>(c.hidden) / static_cast<double>(c.heads)));
         if (fields_.number("final_logit_softcapping", 0) != 0)
             fields_.fail(ErrorKind::Unsupported, "\"final_logit_softcapping\" is not supported.");
         fields_.pass("mm.tokens_per_image");
@@ -183,7 +185,8 @@ private:
 
 std::string known_architectures() {
     std::string out;
-    for (const Architecture& architecture : kArchitectures) out += (out.empty() ? "" : ", ") + std::string(architecture.name);
+    for (const Architecture& architecture : kArchitectures)
+        out += (out.empty() ? "" : ", ") + std::string(architecture.name);
     return out;
 }
 
@@ -312,7 +315,8 @@ Result<EmbeddedVocabulary> read_gguf_vocabulary(const GgufHeader& header, const 
     if (fields.has("merges")) copy_texts(fields.texts("merges"), out.merges);
     if (out.tokens.empty()) fields.fail(ErrorKind::Model, "there is no vocabulary (\"tokenizer.ggml.tokens\").");
     if (const GgufNumbers* scores = fields.numbers("scores"))
-        for (std::int64_t i = 0; i < scores->count; ++i) out.scores.push_back(static_cast<float>(gguf_number(*scores, i)));
+        for (std::int64_t i = 0; i < scores->count; ++i)
+            out.scores.push_back(static_cast<float>(gguf_number(*scores, i)));
     if (const GgufNumbers* types = fields.numbers("token_type"))
         for (std::int64_t i = 0; i < types->count; ++i) {
             const double type = gguf_number(*types, i);

@@ -64,7 +64,8 @@ const GgufNumbers* GgufFields::numbers(std::string_view key) { return get<GgufNu
 void GgufFields::only(std::string_view key, std::int64_t value) {
     const auto given = optional_integer(key);
     if (given && *given != value)
-        fail(ErrorKind::Unsupported, fmt::format("\"{}{}\" = {} is not supported, only {}.", prefix_, key, *given, value));
+        fail(ErrorKind::Unsupported,
+             fmt::format("\"{}{}\" = {} is not supported, only {}.", prefix_, key, *given, value));
 }
 
 void GgufFields::nothing_left() {

@@ -1,5 +1,5 @@
-// Block formats as their authors define them (ggml's k-quants and the older formats of 32). d, m: scales in f16; q: codes.
-// Codes of 4 bits lie two in a byte, the low halves first; fifth and sixth bits lie apart.
+// Block formats as their authors define them (ggml's k-quants and the older formats of 32). d, m: scales in f16; q:
+// codes. Codes of 4 bits lie two in a byte, the low halves first; fifth and sixth bits lie apart.
 #include "engine/model/gguf_types.h"
 
 #include <array>
@@ -31,8 +31,7 @@ void widen_bf16(const std::byte* block, float* out) { *out = bf16_to_f32(bits16(
 // x = d q, q a signed byte
 void widen_q8_0(const std::byte* block, float* out) {
     const float d = half_at(block);
-    for (int i = 0; i < kSmall; ++i)
-        out[i] = d * static_cast<float>(static_cast<std::int8_t>(byte_at(block + 2 + i)));
+    for (int i = 0; i < kSmall; ++i) out[i] = d * static_cast<float>(static_cast<std::int8_t>(byte_at(block + 2 + i)));
 }
 
 // x = d (q - 8)
@@ -76,14 +75,16 @@ void widen_q5_1(const std::byte* block, float* out) {
     }
 }
 
-// Scale and minimum of the j-th 32 elements of a large block, 6 bits each, packed in 12 bytes: the first four pairs have
-// bytes of their own, the others take 4 low bits from bytes 8 to 11 and their 2 high bits from what those leave free.
+// Scale and minimum of the j-th 32 elements of a large block, 6 bits each, packed in 12 bytes: the first four pairs
+// have bytes of their own, the others take 4 low bits from bytes 8 to 11 and their 2 high bits from what those leave
+// free.
 struct ScaleMinimum {
     int scale, minimum;
 };
 ScaleMinimum scale_minimum(const std::byte* packed, int j) {
     if (j < 4) return {byte_at(packed + j) & 63, byte_at(packed + j + 4) & 63};
-    return {low(packed + j + 4) | byte_at(packed + j - 4) >> 6 << 4, high(packed + j + 4) | byte_at(packed + j) >> 6 << 4};
+    return {low(packed + j + 4) | byte_at(packed + j - 4) >> 6 << 4,
+            high(packed + j + 4) | byte_at(packed + j) >> 6 << 4};
 }
 
 // x = d scale q - m minimum; pairs of 32 elements share their bytes. fifth: 32 bytes, bit j for the j-th 32 elements.
@@ -119,17 +120,17 @@ void widen_q6_k(const std::byte* block, float* out) {
 }
 
 constexpr std::array<GgufType, 33> kTypes = {{
-    {0, "F32", 1, 4, widen_f32},          {1, "F16", 1, 2, widen_f16},          {30, "BF16", 1, 2, widen_bf16},
-    {8, "Q8_0", 32, 34, widen_q8_0},      {2, "Q4_0", 32, 18, widen_q4_0},      {3, "Q4_1", 32, 20, widen_q4_1},
-    {6, "Q5_0", 32, 22, widen_q5_0},      {7, "Q5_1", 32, 24, widen_q5_1},      {12, "Q4_K", 256, 144, widen_q4_k},
-    {13, "Q5_K", 256, 176, widen_q5_k},   {14, "Q6_K", 256, 210, widen_q6_k},   {9, "Q8_1", 32, 36, nullptr},
-    {10, "Q2_K", 256, 84, nullptr},       {11, "Q3_K", 256, 110, nullptr},      {15, "Q8_K", 256, 292, nullptr},
-    {16, "IQ2_XXS", 256, 66, nullptr},    {17, "IQ2_XS", 256, 74, nullptr},     {18, "IQ3_XXS", 256, 98, nullptr},
-    {19, "IQ1_S", 256, 50, nullptr},      {20, "IQ4_NL", 32, 18, nullptr},      {21, "IQ3_S", 256, 110, nullptr},
-    {22, "IQ2_S", 256, 82, nullptr},      {23, "IQ4_XS", 256, 136, nullptr},    {24, "I8", 1, 1, nullptr},
-    {25, "I16", 1, 2, nullptr},           {26, "I32", 1, 4, nullptr},           {27, "I64", 1, 8, nullptr},
-    {28, "F64", 1, 8, nullptr},           {29, "IQ1_M", 256, 56, nullptr},      {34, "TQ1_0", 256, 54, nullptr},
-    {35, "TQ2_0", 256, 66, nullptr},      {39, "MXFP4", 32, 17, nullptr},       {40, "NVFP4", 64, 36, nullptr},
+    {0, "F32", 1, 4, widen_f32},        {1, "F16", 1, 2, widen_f16},        {30, "BF16", 1, 2, widen_bf16},
+    {8, "Q8_0", 32, 34, widen_q8_0},    {2, "Q4_0", 32, 18, widen_q4_0},    {3, "Q4_1", 32, 20, widen_q4_1},
+    {6, "Q5_0", 32, 22, widen_q5_0},    {7, "Q5_1", 32, 24, widen_q5_1},    {12, "Q4_K", 256, 144, widen_q4_k},
+    {13, "Q5_K", 256, 176, widen_q5_k}, {14, "Q6_K", 256, 210, widen_q6_k}, {9, "Q8_1", 32, 36, nullptr},
+    {10, "Q2_K", 256, 84, nullptr},     {11, "Q3_K", 256, 110, nullptr},    {15, "Q8_K", 256, 292, nullptr},
+    {16, "IQ2_XXS", 256, 66, nullptr},  {17, "IQ2_XS", 256, 74, nullptr},   {18, "IQ3_XXS", 256, 98, nullptr},
+    {19, "IQ1_S", 256, 50, nullptr},    {20, "IQ4_NL", 32, 18, nullptr},    {21, "IQ3_S", 256, 110, nullptr},
+    {22, "IQ2_S", 256, 82, nullptr},    {23, "IQ4_XS", 256, 136, nullptr},  {24, "I8", 1, 1, nullptr},
+    {25, "I16", 1, 2, nullptr},         {26, "I32", 1, 4, nullptr},         {27, "I64", 1, 8, nullptr},
+    {28, "F64", 1, 8, nullptr},         {29, "IQ1_M", 256, 56, nullptr},    {34, "TQ1_0", 256, 54, nullptr},
+    {35, "TQ2_0", 256, 66, nullptr},    {39, "MXFP4", 32, 17, nullptr},     {40, "NVFP4", 64, 36, nullptr},
 }};
 
 }  // namespace

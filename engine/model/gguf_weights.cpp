@@ -18,8 +18,8 @@
 namespace decodescope {
 namespace {
 
-constexpr std::int64_t kAlignment = 64;     // bytes
-constexpr std::int64_t kPiece = 1 << 18;    // elements, about a millisecond
+constexpr std::int64_t kAlignment = 64;   // bytes
+constexpr std::int64_t kPiece = 1 << 18;  // elements, about a millisecond
 
 std::int64_t aligned(std::int64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
 
@@ -114,9 +114,10 @@ public:
         if (bytes == 0) return {};
         const Error none = make_error(
             ErrorKind::Memory,
-            fmt::format("{} needs {} ({} bytes) for the weights that it stores as {}, which are widened; {} are available.",
-                        file_->path(), format_bytes(bytes), bytes, out_.stored_as,
-                        available > 0 ? format_bytes(available) : std::string("fewer")),
+            fmt::format(
+                "{} needs {} ({} bytes) for the weights that it stores as {}, which are widened; {} are available.",
+                file_->path(), format_bytes(bytes), bytes, out_.stored_as,
+                available > 0 ? format_bytes(available) : std::string("fewer")),
             "Close other programs or take a smaller model.");
         if (available > 0 && bytes > available) return none;
         auto* memory = static_cast<std::byte*>(
@@ -139,8 +140,8 @@ public:
         out_.set.name_here = [family = config_.family](const std::string& name) {
             return gguf_tensor_name(family, name);
         };
-        out_.set.owner = std::make_shared<std::pair<std::shared_ptr<const FileMap>, std::shared_ptr<std::byte>>>(
-            file_, memory_);
+        out_.set.owner =
+            std::make_shared<std::pair<std::shared_ptr<const FileMap>, std::shared_ptr<std::byte>>>(file_, memory_);
         return std::move(out_);
     }
 
@@ -164,8 +165,8 @@ private:
         made.data = job.from;
         made.bytes = job.rows * job.row_bytes_made();
         // What GPT-2's own files have as [in, out] is [out, in] here.
-        const bool turned = config_.family == Family::Gpt2 && tensor.shape.size() == 2 &&
-                            tensor.name.substr(0, 4) == "blk.";
+        const bool turned =
+            config_.family == Family::Gpt2 && tensor.shape.size() == 2 && tensor.name.substr(0, 4) == "blk.";
         if (turned) {
             std::swap(made.shape[0], made.shape[1]);
             made.by_columns = true;

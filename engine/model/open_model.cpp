@@ -155,7 +155,8 @@ Result<ModelPtr> open_folder(const std::string& spec, const std::string& folder,
 // Ends of a text: of the whole, and of a turn where the file names one.
 std::vector<std::int64_t> gguf_end_ids(const GgufHeader& header) {
     std::vector<std::int64_t> ids;
-    for (const char* key : {"tokenizer.ggml.eos_token_id", "tokenizer.ggml.eot_token_id", "tokenizer.ggml.eom_token_id"}) {
+    for (const char* key :
+         {"tokenizer.ggml.eos_token_id", "tokenizer.ggml.eot_token_id", "tokenizer.ggml.eom_token_id"}) {
         const auto found = header.metadata.find(key);
         if (found == header.metadata.end()) continue;
         if (const auto* id = std::get_if<std::int64_t>(&found->second.value)) ids.push_back(*id);

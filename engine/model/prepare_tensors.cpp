@@ -20,7 +20,8 @@ bool ends_with(std::string_view text, std::string_view end) {
 }
 
 float element(const Tensor& tensor, ElementType type, std::int64_t index) {
-    const auto* at = static_cast<const std::byte*>(tensor.data) + index * static_cast<std::int64_t>(element_bytes(type));
+    const auto* at =
+        static_cast<const std::byte*>(tensor.data) + index * static_cast<std::int64_t>(element_bytes(type));
     if (type == ElementType::F32) {
         float value;
         std::memcpy(&value, at, sizeof value);

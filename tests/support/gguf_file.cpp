@@ -15,7 +15,13 @@ std::int64_t padding(std::int64_t bytes, std::int64_t alignment) { return (align
 
 template <class T>
 std::string array(std::string_view key, std::uint32_t type, const std::vector<T>& values) {
-    return GgufBytes().text(key).u32(9).u32(type).u64(values.size()).raw(values.data(), values.size() * sizeof(T)).bytes();
+    return GgufBytes()
+        .text(key)
+        .u32(9)
+        .u32(type)
+        .u64(values.size())
+        .raw(values.data(), values.size() * sizeof(T))
+        .bytes();
 }
 
 void put_half(std::string& out, double value) {
@@ -31,7 +37,8 @@ double half_of(const std::uint8_t* at) {
 }
 
 int nearest(double value, int lowest, int highest) {
-    return static_cast<int>(std::clamp(std::nearbyint(value), static_cast<double>(lowest), static_cast<double>(highest)));
+    return static_cast<int>(
+        std::clamp(std::nearbyint(value), static_cast<double>(lowest), static_cast<double>(highest)));
 }
 
 // Codes 0 .. 2^bits - 1 of the 32 numbers of an older block; `minimum`: x = d q + m, else x = d (q - 2^(bits-1)).
@@ -58,7 +65,8 @@ void put_q8(std::string& out, const float* x) {
     double most = 0;
     for (int i = 0; i < 32; ++i) most = std::max(most, std::abs(static_cast<double>(x[i])));
     put_half(out, most / 127);
-    for (int i = 0; i < 32; ++i) out.push_back(static_cast<char>(nearest(most == 0 ? 0 : x[i] / most * 127, -127, 127)));
+    for (int i = 0; i < 32; ++i)
+        out.push_back(static_cast<char>(nearest(most == 0 ? 0 : x[i] / most * 127, -127, 127)));
 }
 
 // 256 numbers: scale and minimum of each 32 in 6 bits, codes of 4 or 5 bits.
@@ -79,7 +87,8 @@ void put_k(std::string& out, const float* x, int bits) {
     for (int j = 0; j < 8; ++j) {
         const int s = nearest(d == 0 ? 0 : scale[j] / d, 0, 63), n = nearest(m == 0 ? 0 : minimum[j] / m, 0, 63);
         if (j < 4) {
-            packed[j] = static_cast<std::uint8_t>(packed[j] | s), packed[j + 4] = static_cast<std::uint8_t>(packed[j + 4] | n);
+            packed[j] = static_cast<std::uint8_t>(packed[j] | s),
+            packed[j + 4] = static_cast<std::uint8_t>(packed[j + 4] | n);
         } else {
             packed[j + 4] = static_cast<std::uint8_t>((s & 15) | (n & 15) << 4);
             packed[j - 4] = static_cast<std::uint8_t>(packed[j - 4] | s >> 4 << 6);
@@ -225,14 +234,15 @@ std::string gguf_rows(std::string_view type, const std::vector<float>& values) {
 
 std::vector<double> gguf_meaning(std::string_view type, std::string_view bytes) {
     static const std::map<std::string_view, std::pair<Element, int>> table = {
-        {"F32", {f32, 1}},    {"F16", {f16, 1}},    {"BF16", {bf16, 1}},   {"Q8_0", {q8_0, 32}},
-        {"Q4_0", {q4_0, 32}}, {"Q4_1", {q4_1, 32}}, {"Q5_0", {q5_0, 32}},  {"Q5_1", {q5_1, 32}},
+        {"F32", {f32, 1}},     {"F16", {f16, 1}},     {"BF16", {bf16, 1}},  {"Q8_0", {q8_0, 32}},
+        {"Q4_0", {q4_0, 32}},  {"Q4_1", {q4_1, 32}},  {"Q5_0", {q5_0, 32}}, {"Q5_1", {q5_1, 32}},
         {"Q4_K", {q4_k, 256}}, {"Q5_K", {q5_k, 256}}, {"Q6_K", {q6_k, 256}}};
     const auto [element, count] = table.at(type);
     const auto block = static_cast<std::size_t>(find_gguf_type(type)->bytes);
     std::vector<double> out;
     for (std::size_t at = 0; at < bytes.size(); at += block)
-        for (int i = 0; i < count; ++i) out.push_back(element(reinterpret_cast<const std::uint8_t*>(bytes.data()) + at, i));
+        for (int i = 0; i < count; ++i)
+            out.push_back(element(reinterpret_cast<const std::uint8_t*>(bytes.data()) + at, i));
     return out;
 }
 
@@ -242,7 +252,8 @@ void add_small_vocabulary(GgufFile& file, std::int64_t size) {
     for (std::int64_t i = 0; i + 1 < size; ++i) {
         // Printable characters, which stand for themselves in the byte alphabet, then pairs and triples of them.
         std::string token;
-        for (std::int64_t rest = i; token.empty() || rest > 0; rest /= 94) token.push_back(static_cast<char>('!' + rest % 94));
+        for (std::int64_t rest = i; token.empty() || rest > 0; rest /= 94)
+            token.push_back(static_cast<char>('!' + rest % 94));
         tokens.push_back(token);
         types.push_back(1);
     }

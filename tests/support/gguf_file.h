@@ -45,9 +45,13 @@ struct GgufFile {
     std::vector<std::string> keys;  // each key with its value, as bytes
     std::vector<GgufFileTensor> tensors;
 
-    void integer(std::string_view key, std::uint32_t value) { keys.push_back(GgufBytes().text(key).u32(4).u32(value).bytes()); }
+    void integer(std::string_view key, std::uint32_t value) {
+        keys.push_back(GgufBytes().text(key).u32(4).u32(value).bytes());
+    }
     void real(std::string_view key, float value) { keys.push_back(GgufBytes().text(key).u32(6).f32(value).bytes()); }
-    void boolean(std::string_view key, bool value) { keys.push_back(GgufBytes().text(key).u32(7).u8(value ? 1 : 0).bytes()); }
+    void boolean(std::string_view key, bool value) {
+        keys.push_back(GgufBytes().text(key).u32(7).u8(value ? 1 : 0).bytes());
+    }
     void text(std::string_view key, std::string_view value) {
         keys.push_back(GgufBytes().text(key).u32(8).text(value).bytes());
     }

@@ -70,7 +70,8 @@ GgufFileTensor tensor_for(const ModelConfig& c, const FileTensor& from, const st
 void add_options(GgufFile& file, const ModelConfig& c, const std::string& p) {
     if (!c.learned_positions()) {
         file.real(p + "rope.freq_base", c.rope_theta);
-        file.integer(p + "rope.dimension_count", static_cast<std::uint32_t>(c.rotary_dim > 0 ? c.rotary_dim : c.head_dim));
+        file.integer(p + "rope.dimension_count",
+                     static_cast<std::uint32_t>(c.rotary_dim > 0 ? c.rotary_dim : c.head_dim));
     }
     if (c.window > 0) file.integer(p + "attention.sliding_window", static_cast<std::uint32_t>(c.window));
     if (c.family == Family::Gemma3) {
@@ -81,7 +82,9 @@ void add_options(GgufFile& file, const ModelConfig& c, const std::string& p) {
     }
     if (c.family == Family::GptNeoX) file.boolean(p + "use_parallel_residual", c.parallel_blocks);
     if (c.family != Family::Llama || c.rope_divisors.empty()) return;
-    file.tensors.push_back({"rope_freqs.weight", "F32", {static_cast<std::int64_t>(c.rope_divisors.size())},
+    file.tensors.push_back({"rope_freqs.weight",
+                            "F32",
+                            {static_cast<std::int64_t>(c.rope_divisors.size())},
                             bytes_of_floats(c.rope_divisors)});
 }
 
@@ -110,7 +113,8 @@ GgufFile gguf_of(const ModelConfig& c, const std::vector<FileTensor>& tensors, c
                                                        {"feed_forward_length", c.feed_forward},
                                                        {"context_length", c.context}};
     for (const auto& [key, value] : sizes) file.integer(p + key, static_cast<std::uint32_t>(value));
-    file.real(p + (c.layer_norms() ? "attention.layer_norm_epsilon" : "attention.layer_norm_rms_epsilon"), c.norm_epsilon);
+    file.real(p + (c.layer_norms() ? "attention.layer_norm_epsilon" : "attention.layer_norm_rms_epsilon"),
+              c.norm_epsilon);
     add_options(file, c, p);
     for (const FileTensor& tensor : tensors) file.tensors.push_back(tensor_for(c, tensor, type));
     add_small_vocabulary(file, c.vocabulary);
@@ -125,7 +129,9 @@ std::vector<FileTensor> random_tensors(const ModelConfig& config, std::uint64_t 
         std::size_t count = 1;
         for (const std::int64_t size : tensor.shape) count *= static_cast<std::size_t>(size);
         const bool norm = contains(tensor.name, "norm") && !contains(tensor.name, "bias");
-        const double size = tensor.shape.size() == 1 ? 0.2 : tensor.inputs > 1 ? 2.5 / std::sqrt(static_cast<double>(tensor.inputs)) : 1.0;
+        const double size = tensor.shape.size() == 1 ? 0.2
+                            : tensor.inputs > 1      ? 2.5 / std::sqrt(static_cast<double>(tensor.inputs))
+                                                     : 1.0;
         std::vector<float> values(count);
         for (float& value : values) value = static_cast<float>((norm ? 1.0 : 0.0) + size * unit());
         out.push_back({tensor.name, "F32", tensor.shape, bytes_of_floats(values)});

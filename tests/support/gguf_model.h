@@ -9,8 +9,8 @@
 namespace decodescope {
 
 // Matrices (not embeddings' positions, norms or biases) in `type`, the rest in F32, in the names and orders of GGUF
-// files: rotated pairs of LLaMA side by side, Conv1D matrices turned, GPT-NeoX's heads parted, 1 added to Gemma's norms.
-// All tensors must be F32.
+// files: rotated pairs of LLaMA side by side, Conv1D matrices turned, GPT-NeoX's heads parted, 1 added to Gemma's
+// norms. All tensors must be F32.
 GgufFile gguf_of(const ModelConfig& config, const std::vector<FileTensor>& tensors, const std::string& type = "F32");
 
 // The values of an F32 tensor, and bytes of values.

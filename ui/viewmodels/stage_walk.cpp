@@ -20,24 +20,17 @@ struct Text {
 // counts.
 std::optional<WalkStage> stage_of(const std::string& name) {
     // In the order in which a layer runs, longer names before those they contain.
-    static const std::array<std::pair<const char*, WalkStage>, 18> names = {{{"attention norm", WalkStage::Norm},
-                                                                             {"attention residual", WalkStage::Output},
-                                                                             {"feed-forward", WalkStage::Mlp},
-                                                                             {"final norm", WalkStage::Logits},
-                                                                             {"select rows", WalkStage::Logits},
-                                                                             {"logits", WalkStage::Logits},
-                                                                             {"embed", WalkStage::Embed},
-                                                                             {"position", WalkStage::Embed},
-                                                                             {"cache store", WalkStage::Store},
-                                                                             {"attend", WalkStage::Attend},
-                                                                             {"output", WalkStage::Output},
-                                                                             {"gate", WalkStage::Mlp},
-                                                                             {"up", WalkStage::Mlp},
-                                                                             {"activation", WalkStage::Mlp},
-                                                                             {"down", WalkStage::Mlp},
-                                                                             {"rotate", WalkStage::Qkv},
-                                                                             {"Q", WalkStage::Qkv},
-                                                                             {"K", WalkStage::Qkv}}};
+    static constexpr std::pair<const char*, WalkStage> names[] = {
+        {"attention norm", WalkStage::Norm},        {"norm after attention", WalkStage::Output},
+        {"attention residual", WalkStage::Output},  {"norm after feed-forward", WalkStage::Mlp},
+        {"feed-forward", WalkStage::Mlp},           {"final norm", WalkStage::Logits},
+        {"select rows", WalkStage::Logits},         {"logits", WalkStage::Logits},
+        {"embed", WalkStage::Embed},                {"position", WalkStage::Embed},
+        {"cache store", WalkStage::Store},          {"attend", WalkStage::Attend},
+        {"output", WalkStage::Output},              {"gate", WalkStage::Mlp},
+        {"up", WalkStage::Mlp},                     {"activation", WalkStage::Mlp},
+        {"down", WalkStage::Mlp},                   {"rotate", WalkStage::Qkv},
+        {"Q", WalkStage::Qkv},                      {"K", WalkStage::Qkv}};
     std::size_t best = std::string::npos;
     std::optional<WalkStage> found;
     for (const auto& [key, stage] : names) {

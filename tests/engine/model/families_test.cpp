@@ -77,10 +77,13 @@ INSTANTIATE_TEST_SUITE_P(All, Families,
 TEST(FamilyOptions, LD14_ScaledRotations) {
     const ReferenceValues plain = load_reference("l3/reference.safetensors");
     nlohmann::json config = nlohmann::json::parse(read_fixture("l3/config.json"));
-    const std::map<std::string, nlohmann::json> scalings = {
-        {"llama3", {{"rope_type", "llama3"}, {"factor", 8.0}, {"low_freq_factor", 1.0}, {"high_freq_factor", 4.0},
-                    {"original_max_position_embeddings", 64}}},
-        {"linear", {{"type", "linear"}, {"factor", 4.0}}}};
+    const std::map<std::string, nlohmann::json> scalings = {{"llama3",
+                                                             {{"rope_type", "llama3"},
+                                                              {"factor", 8.0},
+                                                              {"low_freq_factor", 1.0},
+                                                              {"high_freq_factor", 4.0},
+                                                              {"original_max_position_embeddings", 64}}},
+                                                            {"linear", {{"type", "linear"}, {"factor", 4.0}}}};
     for (const auto& [name, scaling] : scalings) {
         config["rope_scaling"] = scaling;
         TemporaryFolder folder;
@@ -91,7 +94,8 @@ TEST(FamilyOptions, LD14_ScaledRotations) {
         const ReferenceValues wanted = load_reference("l3/scaled.safetensors", "logits_" + name);
         for (const char* backend : {"reference", "cpu"})
             EXPECT_LT(logits_apart(backend, **model, wanted), kLogitsTolerance) << name;
-        EXPECT_GT(logits_apart("reference", *open_fixture("l3"), wanted), 100 * kLogitsTolerance) << name << " must matter";
+        EXPECT_GT(logits_apart("reference", *open_fixture("l3"), wanted), 100 * kLogitsTolerance)
+            << name << " must matter";
     }
 }
 
@@ -123,8 +127,11 @@ TEST(FamilyOptions, PlantedFaultsAreSeen) {
     EXPECT_GT(apart("qwen2", [&](Model& m) { each_layer(m, [](LayerWeights& l) { l.key_bias = kNone; }); }), 0.001);
     EXPECT_GT(apart("qwen3", [&](Model& m) { each_layer(m, [](LayerWeights& l) { l.key_norm = kNone; }); }), 0.001);
     EXPECT_GT(apart("neox", [](Model& m) { m.config.rotary_dim = 0; }), 0.001);
-    EXPECT_GT(apart("gemma3", [&](Model& m) { each_layer(m, [](LayerWeights& l) { l.attention_post_norm = kNone; }); }), 0.001);
-    EXPECT_GT(apart("gemma3", [&](Model& m) { each_layer(m, [](LayerWeights& l) { l.feed_forward_post_norm = kNone; }); }), 0.001);
+    EXPECT_GT(apart("gemma3", [&](Model& m) { each_layer(m, [](LayerWeights& l) { l.attention_post_norm = kNone; }); }),
+              0.001);
+    EXPECT_GT(
+        apart("gemma3", [&](Model& m) { each_layer(m, [](LayerWeights& l) { l.feed_forward_post_norm = kNone; }); }),
+        0.001);
     EXPECT_GT(apart("gemma3", [](Model& m) { m.config.embedding_scale = 1.0f; }), 0.001);
     EXPECT_GT(apart("gemma3", [](Model& m) { m.config.local_rope_theta = 0.0f; }), 0.001);
     EXPECT_GT(apart("gemma3", [](Model& m) { m.config.query_scale = 0.0f; }), 0.001);

@@ -21,7 +21,8 @@ constexpr const char* kTypes[] = {"F32", "F16", "BF16", "Q8_0", "Q4_0", "Q4_1", 
 class GgufTypes : public testing::TestWithParam<const char*> {};
 
 std::vector<float> widened(const GgufType& type, const std::string& bytes) {
-    std::vector<float> out(bytes.size() / static_cast<std::size_t>(type.bytes) * static_cast<std::size_t>(type.elements));
+    std::vector<float> out(bytes.size() / static_cast<std::size_t>(type.bytes) *
+                           static_cast<std::size_t>(type.elements));
     float* to = out.data();
     for (std::size_t at = 0; at < bytes.size(); at += static_cast<std::size_t>(type.bytes), to += type.elements)
         type.widen(reinterpret_cast<const std::byte*>(bytes.data()) + at, to);
@@ -43,7 +44,8 @@ TEST_P(GgufTypes, RandomBlocksMeanWhatTheDefinitionSays) {
             // Scales that are infinite or no numbers: not what the independent definition is written for.
             if (!std::isfinite(got[i]) || std::abs(wanted[i]) > 6.5e4 * 8192) continue;
             // One rounding to f32 of the exact value (the difference of two products may round in double before).
-            EXPECT_NEAR(got[i], wanted[i], std::abs(wanted[i]) * 0x1p-24 + 1e-12) << "block " << block << ", element " << i;
+            EXPECT_NEAR(got[i], wanted[i], std::abs(wanted[i]) * 0x1p-24 + 1e-12)
+                << "block " << block << ", element " << i;
             ++compared;
         }
     }
@@ -83,7 +85,8 @@ TEST_P(GgufTypes, SameLogitsAsAFolderOfTheSameNumbers) {
         ASSERT_TRUE(other.ok()) << other.error().text();
         const auto tokens = random_tokens(7, config.vocabulary, 5);
         const auto backend = make_reference_backend();
-        const FullPass got = run_full_pass(*backend, **model, tokens), wanted = run_full_pass(*backend, **other, tokens);
+        const FullPass got = run_full_pass(*backend, **model, tokens),
+                       wanted = run_full_pass(*backend, **other, tokens);
         const double apart = relative_difference(got.logits, wanted.logits);
         if (std::string(name) == "rounded") EXPECT_LT(apart, 1e-6);
         else EXPECT_LT(apart, std::string(GetParam())[0] == 'Q' ? 0.6 : 0.05) << "the rounding of the type";
