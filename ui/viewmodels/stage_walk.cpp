@@ -1,7 +1,6 @@
 #include "ui/viewmodels/stage_walk.h"
 
 #include <QCoreApplication>
-#include <array>
 #include <map>
 #include <optional>
 #include <utility>
