@@ -71,7 +71,7 @@ struct PanelDescriptor {
     bool in_presentation = true;  // shown in presentation by default
     // Share of the GUI thread that it may always take while tokens stream in; what it costs then decides how often it
     // is drawn.
-    double stream_share = 0.01;
+    double stream_share = 0.008;
     Panel* (*create)(const PanelContext& context, QWidget* parent) = nullptr;
     bool open_at_first = true;  // false: closed until it is asked for; then a tab in front of its neighbours
 };
