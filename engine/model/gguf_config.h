@@ -1,5 +1,5 @@
 // The metadata of a GGUF file -> ModelConfig and vocabulary. Strict: a key of the architecture that would change the
-// result and is not implemented is refused by its name, never ignored.
+// result and that this program does not know is refused by its name, never ignored.
 #pragma once
 
 #include <cstddef>

@@ -1626,117 +1626,117 @@
 <context>
     <name>StageWalk</name>
     <message>
-        <location filename="../../ui/viewmodels/stage_walk.cpp" line="84"/>
+        <location filename="../../ui/viewmodels/stage_walk.cpp" line="76"/>
         <source>token ids %1 → hidden %2</source>
         <translation>词元编号 %1 → 隐藏状态 %2</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/stage_walk.cpp" line="85"/>
+        <location filename="../../ui/viewmodels/stage_walk.cpp" line="77"/>
         <source>hidden %1 → normed %1</source>
         <translation>隐藏状态 %1 → 归一化 %1</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/stage_walk.cpp" line="87"/>
+        <location filename="../../ui/viewmodels/stage_walk.cpp" line="79"/>
         <source>normed %1 → q %2 · k %3 · v %3</source>
         <translation>归一化 %1 → q %2 · k %3 · v %3</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/stage_walk.cpp" line="89"/>
+        <location filename="../../ui/viewmodels/stage_walk.cpp" line="81"/>
         <source>k %1 · v %1 → cache rows %2</source>
         <translation>k %1 · v %1 → 缓存行 %2</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/stage_walk.cpp" line="91"/>
+        <location filename="../../ui/viewmodels/stage_walk.cpp" line="83"/>
         <source>q %1 · K %2 → weights %3 · V %2 → %4</source>
         <translation>q %1 · K %2 → 权重 %3 · V %2 → %4</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/stage_walk.cpp" line="95"/>
+        <location filename="../../ui/viewmodels/stage_walk.cpp" line="87"/>
         <source>heads %1 → added to hidden %2</source>
         <translation>各头 %1 → 加到隐藏状态 %2</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/stage_walk.cpp" line="97"/>
+        <location filename="../../ui/viewmodels/stage_walk.cpp" line="89"/>
         <source>hidden %1 → %2 → added to hidden %1</source>
         <translation>隐藏状态 %1 → %2 → 加到隐藏状态 %1</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/stage_walk.cpp" line="99"/>
+        <location filename="../../ui/viewmodels/stage_walk.cpp" line="91"/>
         <source>last hidden row %1 → logits %2</source>
         <translation>最后一行隐藏状态 %1 → logits %2</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/stage_walk.cpp" line="100"/>
+        <location filename="../../ui/viewmodels/stage_walk.cpp" line="92"/>
         <source>logits %1 → one token</source>
         <translation>logits %1 → 一个词元</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/stage_walk.cpp" line="109"/>
+        <location filename="../../ui/viewmodels/stage_walk.cpp" line="101"/>
         <source>embed</source>
         <translation>嵌入</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/stage_walk.cpp" line="110"/>
+        <location filename="../../ui/viewmodels/stage_walk.cpp" line="102"/>
         <source>norm</source>
         <translation>归一化</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/stage_walk.cpp" line="111"/>
+        <location filename="../../ui/viewmodels/stage_walk.cpp" line="103"/>
         <source>QKV</source>
         <translation>QKV</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/stage_walk.cpp" line="112"/>
+        <location filename="../../ui/viewmodels/stage_walk.cpp" line="104"/>
         <source>store</source>
         <translation>存入</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/stage_walk.cpp" line="113"/>
+        <location filename="../../ui/viewmodels/stage_walk.cpp" line="105"/>
         <source>attend</source>
         <translation>注意</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/stage_walk.cpp" line="114"/>
+        <location filename="../../ui/viewmodels/stage_walk.cpp" line="106"/>
         <source>output</source>
         <translation>输出</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/stage_walk.cpp" line="115"/>
+        <location filename="../../ui/viewmodels/stage_walk.cpp" line="107"/>
         <source>MLP</source>
         <translation>MLP</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/stage_walk.cpp" line="116"/>
+        <location filename="../../ui/viewmodels/stage_walk.cpp" line="108"/>
         <source>logits</source>
         <translation>logits</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/stage_walk.cpp" line="117"/>
+        <location filename="../../ui/viewmodels/stage_walk.cpp" line="109"/>
         <source>sample</source>
         <translation>采样</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/stage_walk.cpp" line="144"/>
+        <location filename="../../ui/viewmodels/stage_walk.cpp" line="136"/>
         <source>%1, layer %2: </source>
         <translation>%1，第 %2 层：</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/stage_walk.cpp" line="144"/>
+        <location filename="../../ui/viewmodels/stage_walk.cpp" line="136"/>
         <source>%1: </source>
         <translation>%1：</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/stage_walk.cpp" line="146"/>
+        <location filename="../../ui/viewmodels/stage_walk.cpp" line="138"/>
         <source>the last of %1 passes</source>
         <translation>%1 遍中的最后一遍</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/stage_walk.cpp" line="148"/>
+        <location filename="../../ui/viewmodels/stage_walk.cpp" line="140"/>
         <source>%1 [measured]</source>
         <translation>%1 [实测]</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/stage_walk.cpp" line="149"/>
+        <location filename="../../ui/viewmodels/stage_walk.cpp" line="141"/>
         <source>timed together with the stage before or after</source>
         <translation>与前后阶段一起计时</translation>
     </message>
@@ -2731,127 +2731,127 @@
 <context>
     <name>decodescope::ModelOffer</name>
     <message>
-        <location filename="../../ui/main_window/model_offer.cpp" line="37"/>
+        <location filename="../../ui/main_window/model_offer.cpp" line="43"/>
         <source>%1 [derived]</source>
         <translation>%1 [推算]</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/model_offer.cpp" line="47"/>
+        <location filename="../../ui/main_window/model_offer.cpp" line="53"/>
         <source>%1 in %2</source>
         <translation>%1（%2）</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/model_offer.cpp" line="49"/>
+        <location filename="../../ui/main_window/model_offer.cpp" line="55"/>
         <source>%1, and %2 made of the file&apos;s %3</source>
         <translation>%1，另有 %2 由文件的 %3 展开</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/model_offer.cpp" line="52"/>
+        <location filename="../../ui/main_window/model_offer.cpp" line="58"/>
         <source>Architecture</source>
         <translation>结构</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/model_offer.cpp" line="53"/>
+        <location filename="../../ui/main_window/model_offer.cpp" line="59"/>
         <source>%1, %2 layers, %3 wide, %4 query heads and %5 KV heads of %6</source>
         <translation>%1，%2 层，宽 %3，%4 个查询头和 %5 个 KV 头，每头 %6</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/model_offer.cpp" line="56"/>
+        <location filename="../../ui/main_window/model_offer.cpp" line="62"/>
         <source>Context</source>
         <translation>上下文</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/model_offer.cpp" line="56"/>
+        <location filename="../../ui/main_window/model_offer.cpp" line="62"/>
         <source>%1 tokens</source>
         <translation>%1 个词元</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/model_offer.cpp" line="57"/>
+        <location filename="../../ui/main_window/model_offer.cpp" line="63"/>
         <source>Parameters</source>
         <translation>参数</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/model_offer.cpp" line="58"/>
+        <location filename="../../ui/main_window/model_offer.cpp" line="64"/>
         <source>Weights in memory</source>
         <translation>内存中的权重</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/model_offer.cpp" line="59"/>
+        <location filename="../../ui/main_window/model_offer.cpp" line="65"/>
         <source>KV cache</source>
         <translation>KV 缓存</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/model_offer.cpp" line="60"/>
+        <location filename="../../ui/main_window/model_offer.cpp" line="66"/>
         <source>%1 for the first token, %2 at full context, as %3</source>
         <translation>第一个词元 %1，满上下文 %2，格式 %3</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/model_offer.cpp" line="64"/>
+        <location filename="../../ui/main_window/model_offer.cpp" line="70"/>
         <source>Attention</source>
         <translation>注意力</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/model_offer.cpp" line="64"/>
+        <location filename="../../ui/main_window/model_offer.cpp" line="70"/>
         <source>%1 of %2 layers attend to the last %3 tokens</source>
         <translation>%2 层中有 %1 层只看最近 %3 个词元</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/model_offer.cpp" line="70"/>
+        <location filename="../../ui/main_window/model_offer.cpp" line="76"/>
         <source>Memory</source>
         <translation>内存</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/model_offer.cpp" line="72"/>
+        <location filename="../../ui/main_window/model_offer.cpp" line="78"/>
         <source>fits: %1 with a full context, %2 are free</source>
         <translation>放得下：满上下文需 %1，空闲 %2</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/model_offer.cpp" line="74"/>
+        <location filename="../../ui/main_window/model_offer.cpp" line="80"/>
         <source>fits with a shorter text: %1 with a full context, %2 are free</source>
         <translation>文本较短时放得下：满上下文需 %1，空闲 %2</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/model_offer.cpp" line="75"/>
+        <location filename="../../ui/main_window/model_offer.cpp" line="81"/>
         <source>does not fit: %1 with a full context, %2 are free</source>
         <translation>放不下：满上下文需 %1，空闲 %2</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/model_offer.cpp" line="79"/>
+        <location filename="../../ui/main_window/model_offer.cpp" line="85"/>
         <source>Expected</source>
         <translation>预计</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/model_offer.cpp" line="80"/>
-        <source>about %1 per token at first: the weights are read once, at %2 GB/s [measured]</source>
-        <translation>起初每个词元约 %1：权重读一遍，速度 %2 GB/s [实测]</translation>
+        <location filename="../../ui/main_window/model_offer.cpp" line="86"/>
+        <source>about %1 per token at first [derived]: the weights are read once, at %2 GB/s [measured]</source>
+        <translation>起初每个词元约 %1 [推算]：权重读一遍，速度 %2 GB/s [实测]</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/model_offer.cpp" line="90"/>
+        <location filename="../../ui/main_window/model_offer.cpp" line="96"/>
         <source>Reading what the model needs…</source>
         <translation>正在读取模型需要什么…</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/model_offer.cpp" line="94"/>
+        <location filename="../../ui/main_window/model_offer.cpp" line="100"/>
         <source>Open %1</source>
         <translation>打开 %1</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/model_offer.cpp" line="98"/>
+        <location filename="../../ui/main_window/model_offer.cpp" line="104"/>
         <source>Load</source>
         <translation>加载</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/model_offer.cpp" line="101"/>
+        <location filename="../../ui/main_window/model_offer.cpp" line="107"/>
         <source>Cancel</source>
         <translation>取消</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/model_offer.cpp" line="125"/>
+        <location filename="../../ui/main_window/model_offer.cpp" line="131"/>
         <source>Close</source>
         <translation>关闭</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/model_offer.cpp" line="128"/>
+        <location filename="../../ui/main_window/model_offer.cpp" line="134"/>
         <source>The running model stays until this one is ready.</source>
         <translation>在新模型就绪之前，正在运行的模型保持不变。</translation>
     </message>

@@ -76,6 +76,9 @@ private Q_SLOTS:
                     .contains(QStringLiteral("7.0 MiB made of the file's Q4_K")));
         QVERIFY(text_of(model_offer_lines(widened, request, 0), QStringLiteral("Attention"))
                     .startsWith(QStringLiteral("12 of 12 layers attend to the last 512")));
+        widened.stored_as.clear();  // rows that are only put in another order
+        QVERIFY(text_of(model_offer_lines(widened, request, 0), QStringLiteral("Weights in memory"))
+                    .contains(QStringLiteral("7.0 MiB made of the file's f16")));
         request.available_bytes = 260 << 20;
         QVERIFY(text_of(model_offer_lines(gpt2_small(), request, 0), QStringLiteral("Memory"))
                     .startsWith(QStringLiteral("fits with a shorter text")));

@@ -7,6 +7,7 @@
 #include <QLabel>
 #include <QPointer>
 #include <QPushButton>
+#include <QStyle>
 #include <QThreadPool>
 #include <QVBoxLayout>
 #include <memory>
@@ -34,6 +35,14 @@ std::int64_t local_layers(const ModelConfig& config) {
     return count;
 }
 
+constexpr int kTextWidth = 400;  // of the right column, pixels
+
+// Of the matrices in the file; where nothing is said they have the type in which they are read.
+QString stored_name(const ModelConfig& config) {
+    return config.stored_as.empty() ? QString::fromUtf8(element_name(config.file_type).data())
+                                    : QString::fromStdString(config.stored_as);
+}
+
 QString derived(const QString& text) { return ModelOffer::tr("%1 [derived]").arg(text); }
 
 }  // namespace
@@ -47,7 +56,7 @@ std::vector<ModelOfferLine> model_offer_lines(const ModelConfig& config, const M
     QString kept = ModelOffer::tr("%1 in %2").arg(format_bytes(weights), QString::fromUtf8(element_name(type).data()));
     if (config.widened_bytes > 0)
         kept = ModelOffer::tr("%1, and %2 made of the file's %3")
-                   .arg(kept, format_bytes(config.widened_bytes), QString::fromStdString(config.stored_as));
+                   .arg(kept, format_bytes(config.widened_bytes), stored_name(config));
     std::vector<ModelOfferLine> lines = {
         {ModelOffer::tr("Architecture"),
          ModelOffer::tr("%1, %2 layers, %3 wide, %4 query heads and %5 KV heads of %6")
@@ -77,10 +86,10 @@ std::vector<ModelOfferLine> model_offer_lines(const ModelConfig& config, const M
     }
     if (read_bytes_per_second > 0)
         lines.push_back({ModelOffer::tr("Expected"),
-                         derived(ModelOffer::tr("about %1 per token at first: the weights are read once, at %2 GB/s "
-                                                "[measured]")
-                                     .arg(format_micros(1e6 * static_cast<double>(weights) / read_bytes_per_second))
-                                     .arg(read_bytes_per_second * 1e-9, 0, 'f', 1))});
+                         ModelOffer::tr("about %1 per token at first [derived]: the weights are read once, at %2 GB/s "
+                                        "[measured]")
+                             .arg(format_micros(1e6 * static_cast<double>(weights) / read_bytes_per_second))
+                             .arg(read_bytes_per_second * 1e-9, 0, 'f', 1)});
     return lines;
 }
 
@@ -129,11 +138,20 @@ void ModelOffer::show_answer(const Result<ModelConfig>& config, double read_byte
     for (const ModelOfferLine& line : model_offer_lines(*config, request_, read_bytes_per_second)) {
         auto* text = new QLabel(line.text, this);
         text->setTextInteractionFlags(Qt::TextSelectableByMouse);
+        text->setWordWrap(true);
+        text->setFixedWidth(kTextWidth);
+        text->ensurePolished();  // its type, which decides how many lines it takes
+        text->setMinimumHeight(text->heightForWidth(kTextWidth));
         form_->addRow(line.name, text);
     }
     buttons_->button(QDialogButtonBox::Ok)->setEnabled(true);
-    buttons_->button(QDialogButtonBox::Ok)->setFocus();
+    QPushButton* load = buttons_->button(QDialogButtonBox::Ok);
+    load->style()->unpolish(load);  // the box has polished it before it was marked as the accent
+    load->style()->polish(load);
+    load->setFocus();
     adjustSize();
+    // It has grown where the window system had put it: back over the window.
+    if (parentWidget() != nullptr) move(parentWidget()->window()->geometry().center() - rect().center());
 }
 
 }  // namespace decodescope

@@ -19,8 +19,11 @@ using testing::HasSubstr;
 
 constexpr double kInt8 = 2e-2;       // int8 KV, relative L2 against full precision
 // Against the oracle with the same rounding: a value that lies within f32's error of the middle between two codes may
-// take the other one; the logits of its token then differ by up to 2e-3.
-constexpr double kSameRounding = 3e-3;
+// take the other one.
+constexpr double kSameRounding = 1e-3;
+// The same where few rows are seen and one code weighs more: with sinks and k=int8 one key of row 20 is such a value,
+// and from there on both backends, which agree with each other to 1e-6, are off by up to 1.7e-3.
+constexpr double kSameRoundingInAWindow = 2e-3;
 
 const ModelPtr& l3() {
     static const ModelPtr model = make_tiny_llama();
@@ -96,7 +99,7 @@ TEST(QuantizedSession, QT02_RingAndSinksMoveScalesAlong) {
                 SCOPED_TRACE(fmt::format("{} {} {}", sinks, kv, chunk));
                 const auto session = session_of(
                     loaded(l3(), "cpu"), with_logits(sinks ? "sinks:sinks=4,window=8" : "ring:window=8", kv, chunk));
-                EXPECT_LT(worst_l2(feed_all(*session, text(0, 40), chunk).logits, oracle), kSameRounding);
+                EXPECT_LT(worst_l2(feed_all(*session, text(0, 40), chunk).logits, oracle), kSameRoundingInAWindow);
             }
         }
     }
