@@ -68,6 +68,7 @@ public:
     void begin_step();                                           // restarts the two below
     std::int64_t copied_bytes() const { return copied_bytes_; }  // to new storage or other pages since begin_step
     std::int64_t peak_bytes() const { return peak_bytes_; }      // highest reserved_bytes since begin_step
+    std::int64_t block_count() const { return static_cast<std::int64_t>(blocks_.size()); }  // layers, or 1 for a slab
     std::int64_t staged_capacity() const { return staging_.capacity; }  // rows that the staging buffer has room for
 
 private:

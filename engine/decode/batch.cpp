@@ -96,10 +96,21 @@ Status Batch::make_admission() {
     most.units = left;
     if (most.page_tokens > 0) {
         most.units = group_.pages->pages();
-        if ((*strategy)->capacity_can_grow()) most.units += left / most.page_tokens;
+        if ((*strategy)->capacity_can_grow()) most.units = pages_of_growing_pool(left / most.page_tokens);
+    } else if (find_strategy(session.cache.id)->has_cache && (*strategy)->capacity() == 0) {
+        most.exchange_parts = model_->model->config.layers;  // a growing cache, which is exchanged layer by layer
     }
     admission_ = std::make_unique<BatchAdmission>(most);
     return {};
+}
+
+// A pool that is exchanged for a larger one lies twice for a moment, a block (a layer, or all of a slab) at a time, and
+// grows in steps of its first size. `added`: pages that the backend has memory for, beside those of the pool.
+std::int64_t Batch::pages_of_growing_pool(std::int64_t added) const {
+    const std::int64_t pages = group_.pages->pages(), step = std::max<std::int64_t>(pages, 1);
+    const std::int64_t blocks = group_.storage->block_count();
+    const std::int64_t most = (pages + added) / (blocks + 1) * blocks;
+    return pages + std::max<std::int64_t>(most - pages, 0) / step * step;
 }
 
 Batch::Entry& Batch::entry(SequenceId id) {

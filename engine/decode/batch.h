@@ -81,6 +81,7 @@ private:
     Batch(LoadedModelPtr model, const BatchConfig& config);
     RunLimits limits(std::int64_t expected_tokens) const;
     Status make_admission();
+    std::int64_t pages_of_growing_pool(std::int64_t added) const;
     Result<std::int64_t> tokens_needed(std::int64_t prompt, std::int64_t new_tokens) const;
     std::int64_t free_units() const;
     BatchAdmission::Found find_stored(SequenceId id) const;

@@ -13,13 +13,21 @@ std::int64_t BatchAdmission::units_of(std::int64_t tokens) const {
     return (tokens + limits_.page_tokens - 1) / limits_.page_tokens;
 }
 
+std::int64_t BatchAdmission::exchanged(std::int64_t units) const {
+    if (limits_.exchange_parts == 0) return 0;
+    return (units + limits_.exchange_parts - 1) / limits_.exchange_parts;
+}
+
 Status BatchAdmission::submit(SequenceId id, std::int64_t tokens) {
     const std::int64_t units = units_of(tokens);
-    if (units > limits_.units) {
+    const std::int64_t twice = exchanged(units);
+    if (units + twice > limits_.units) {
         const std::int64_t page = limits_.page_tokens;
         const std::string message =
-            page == 0 ? fmt::format("The sequence needs a cache of {} and there is room for {}.",
-                                    counted(tokens, "token"), counted(limits_.units, "token"))
+            page == 0 ? fmt::format("The sequence needs a cache of {}{} and there is room for {}.",
+                                    counted(tokens, "token"),
+                                    twice > 0 ? fmt::format(", room for {} more while it is copied,", twice) : "",
+                                    counted(limits_.units, "token"))
                       : fmt::format("The sequence needs {} of {} for its {} and there {} {}, for {}.",
                                     counted(units, "page"), counted(page, "token"), counted(tokens, "token"),
                                     limits_.units == 1 ? "is" : "are", counted(limits_.units, "page"),
@@ -32,11 +40,14 @@ Status BatchAdmission::submit(SequenceId id, std::int64_t tokens) {
 
 std::optional<SequenceId> BatchAdmission::next(std::int64_t free_units, const FindStored& find_stored) {
     if (active() >= limits_.sequences) return std::nullopt;
+    std::int64_t largest = 0;
+    for (const auto& [id, active] : active_) largest = std::max(largest, active.units);
     for (auto candidate = waiting_.begin(); candidate != waiting_.end(); ++candidate) {
         const Found found = find_stored(candidate->id);
         if (found.more_soon) continue;
         const std::int64_t taken = std::min(found.units, candidate->units);
-        if (candidate->units - taken > free_units - found.free - set_aside_) {
+        const std::int64_t twice = exchanged(std::max(largest, candidate->units));
+        if (candidate->units - taken + twice > free_units - found.free - set_aside_) {
             if (candidate->overtaken >= kMostOvertakes) return std::nullopt;  // it is its turn
             continue;
         }

@@ -28,6 +28,9 @@ public:
         std::int64_t units = 0;        // in all: pages, or tokens where the cache has no pages
         std::int64_t page_tokens = 0;  // 0: a unit is the room of one token
         std::int64_t sequences = 1;    // that may be active at once
+        // Growing storage: while it is exchanged, one of so many parts (layers) of a sequence lies twice, old and new.
+        // Sequences are exchanged one after the other. 0: storage is never exchanged.
+        std::int64_t exchange_parts = 0;
     };
     // What a waiting sequence would find stored: such units are not taken. `free` of them belong to nobody now, so that
     // nobody else can take them once it starts. `more_soon`: an active sequence is computing more that it will find, so
@@ -55,6 +58,7 @@ public:
     std::int64_t active() const { return static_cast<std::int64_t>(active_.size()); }
     std::int64_t set_aside() const { return set_aside_; }  // units that active sequences may still take
     std::int64_t units_of(std::int64_t tokens) const;
+    std::int64_t exchanged(std::int64_t units) const;  // that lie twice for a moment; rounded up
     const Limits& limits() const { return limits_; }
 
 private:

@@ -6,8 +6,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <random>
+#include <utility>
 #include <vector>
 
 #include "engine/cache/strategies/paged.h"
@@ -70,6 +72,59 @@ TEST(BatchAdmission, PG14_ALargeOneIsOvertakenAFewTimesOnly) {
     EXPECT_EQ(queue.next(4, nothing), std::nullopt);
     queue.leave(0);
     EXPECT_EQ(queue.next(10, nothing), 1);
+}
+
+// A growing cache copies one layer after another: the largest sequence needs room for one layer more.
+TEST(BatchAdmission, PG14_OldAndNewOfAGrowingCacheAreSetAside) {
+    BatchAdmission queue({40, 0, 8, 4});
+    const Status refused = queue.submit(0, 33);  // 33 + 9
+    ASSERT_FALSE(refused.ok());
+    EXPECT_THAT(refused.error().message, HasSubstr("33 tokens, room for 9 more while it is copied, and there is room "
+                                                   "for 40 tokens"));
+    ASSERT_TRUE(queue.submit(0, 32).ok());  // 32 + 8
+    EXPECT_EQ(queue.next(40, nothing), 0);
+    queue.leave(0);
+    ASSERT_TRUE(queue.submit(1, 20).ok());
+    ASSERT_TRUE(queue.submit(2, 16).ok());
+    ASSERT_TRUE(queue.submit(3, 15).ok());
+    EXPECT_EQ(queue.next(40, nothing), 1);
+    EXPECT_EQ(queue.next(40, nothing), 3);  // 20 + 15 + 5, where 16 would need one more
+    EXPECT_EQ(queue.next(40, nothing), std::nullopt);
+}
+
+// Whatever has started can grow to its end: bytes as a storage of `layers` blocks would take them never exceed the room.
+TEST(BatchAdmission, PG14_GrowingSequencesNeverExceedTheRoom) {
+    constexpr std::int64_t kRoom = 200, kLayers = 3;
+    std::mt19937 random(5);
+    BatchAdmission queue({kRoom, 0, 8, kLayers});
+    std::map<SequenceId, std::pair<std::int64_t, std::int64_t>> running;  // tokens now, tokens at the end
+    std::vector<std::int64_t> asked;
+    std::int64_t peak = 0;
+    for (int step = 0; step < 3000; ++step) {
+        const auto tokens = static_cast<std::int64_t>(random() % 150 + 1);
+        if (queue.waiting() < 4 && queue.submit(static_cast<SequenceId>(asked.size()), tokens).ok())
+            asked.push_back(tokens);
+        while (const auto id = queue.next(kRoom, nothing)) running[*id] = {0, asked[static_cast<std::size_t>(*id)]};
+        std::int64_t live = 0;  // layers x tokens
+        for (const auto& [id, sequence] : running) live += sequence.first * kLayers;
+        for (auto& [id, sequence] : running) {
+            const std::int64_t grown = std::min(sequence.first + 1 + static_cast<std::int64_t>(random() % 20),
+                                                sequence.second);
+            for (int layer = 0; layer < kLayers; ++layer) {
+                peak = std::max(peak, live + grown);
+                live += grown - sequence.first;
+            }
+            sequence.first = grown;
+        }
+        std::erase_if(running, [&queue](const auto& entry) {
+            if (entry.second.first < entry.second.second) return false;
+            queue.leave(entry.first);
+            return true;
+        });
+    }
+    EXPECT_LE(peak, kRoom * kLayers);
+    EXPECT_GT(peak, kRoom * kLayers * 9 / 10);
+    EXPECT_GT(asked.size(), 300u);
 }
 
 TEST(BatchAdmission, FoundPagesAreNotNeededAgain) {

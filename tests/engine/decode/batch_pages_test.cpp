@@ -119,6 +119,39 @@ TEST(Batch, PG10_APoolThatGrowsBetweenPlans) {
     EXPECT_EQ(together.batch->pool()->free_pages(), together.batch->pool()->pages());
 }
 
+// What lies twice while storage is exchanged is not promised to anybody: a layer of a growing cache, a block of a pool.
+TEST(Batch, PG14_OldAndNewOfAPoolAreNotPromised) {
+    CpuBackendOptions options;
+    options.memory_limit_bytes = 2'000'000;
+    const auto limited = [&options] { return std::shared_ptr<Backend>(make_cpu_backend(options).value()); };
+    const auto model = loaded(make_tiny_llama(), limited());
+    const std::int64_t left = options.memory_limit_bytes - model->backend->memory().total_bytes();
+    const std::int64_t token_bytes = model->model->config.layers * 2 * 2 * 8 * 4;
+    const Together growing(model, session_config("growing"));
+    EXPECT_EQ(growing.batch->admission().limits().units, left / token_bytes);
+    EXPECT_EQ(growing.batch->admission().limits().exchange_parts, model->model->config.layers);
+    const Together fixed(model, session_config("preallocated"));
+    EXPECT_EQ(fixed.batch->admission().limits().exchange_parts, 0);
+
+    for (const char* cache : {"paged:page=4", "paged:page=4,slab=true"}) {
+        SCOPED_TRACE(cache);
+        const auto fresh = loaded(make_tiny_llama(), limited());
+        SessionConfig config = session_config(cache);
+        config.expected_tokens = 40;
+        const Together paged(fresh, config);
+        const std::int64_t pages = paged.batch->pool()->pages(), units = paged.batch->admission().limits().units;
+        const std::int64_t page_bytes = 4 * token_bytes;
+        const std::int64_t room = options.memory_limit_bytes - fresh->backend->memory().total_bytes() +
+                                  pages * page_bytes;
+        const std::int64_t blocks = std::string(cache).find("slab") == std::string::npos ? fresh->model->config.layers : 1;
+        ASSERT_GT(units, pages);
+        EXPECT_EQ((units - pages) % pages, 0);
+        // The last exchange: all of the new pool, and one block of the one before.
+        EXPECT_LE(units * page_bytes + (units - pages) * page_bytes / blocks, room);
+        EXPECT_GT((units + 2 * pages) * page_bytes * (blocks + 1) / blocks, room - page_bytes);
+    }
+}
+
 // PG-10: usage never beyond the pool, whatever is shared; at the end everything is free.
 TEST(Batch, PG10_ManyLifeCyclesLeaveNothingBehind) {
     const auto model = loaded(make_tiny_llama());
