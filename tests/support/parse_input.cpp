@@ -1,7 +1,9 @@
 #include "tests/support/parse_input.h"
 
+#include <string_view>
 #include <vector>
 
+#include "engine/model/config_reader.h"
 #include "engine/model/gguf.h"
 #include "engine/model/gguf_config.h"
 #include "engine/model/safetensors.h"
@@ -18,6 +20,15 @@ void parse_gguf_input(std::span<const std::byte> bytes) {
         const std::int64_t last = header->data_offset + tensor.begin + tensor.bytes - tensor.type->bytes;
         tensor.type->widen(bytes.data() + last, out.data());
     }
+}
+
+void parse_config_input(std::span<const std::byte> bytes) {
+    const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    (void)read_end_ids(text, "generation_config.json");
+    const auto file = read_config(text, "config.json", "input");
+    if (!file.ok()) return;
+    (void)file->config.parameters();
+    (void)file->config.kv_bytes_per_token(ElementType::F32, ElementType::F32);
 }
 
 void parse_safetensors_input(std::span<const std::byte> bytes) {

@@ -8,6 +8,7 @@
 namespace decodescope {
 
 void parse_gguf_input(std::span<const std::byte> bytes);
+void parse_config_input(std::span<const std::byte> bytes);  // config.json and generation_config.json
 void parse_safetensors_input(std::span<const std::byte> bytes);
 
 }  // namespace decodescope
