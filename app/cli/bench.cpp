@@ -33,6 +33,25 @@ void print_result(const SweepResult& result) {
     }
 }
 
+// --profile: where the time of the longest length goes, cache by cache; timing.json has every length.
+void print_profile(const SweepResult& result) {
+    if (result.profile.empty()) return;
+    std::int64_t longest = 0;
+    for (const OpTiming& op : result.profile) longest = std::max(longest, op.length);
+    print("\noperations of a step at {} tokens, all layers together; this machine reads {:.1f} GB/s and computes {:.1f} "
+          "GFLOP/s\n{:<24} {:<40} {:>11} {:>11} {:>8} {:>8}\n", longest, result.ceiling.read_gb_s,
+          result.ceiling.gflop_s, "cache", "operation", "micros", "bytes", "GB/s", "share");
+    for (const OpTiming& op : result.profile) {
+        if (op.length != longest) continue;
+        const auto share = share_of(op.use, result.ceiling);
+        print("{:<24} {:<40} {:>11.1f} {:>11} {:>8} {:>8}\n", op.cache, op.use.stage, op.use.micros,
+              op.use.cost ? format_bytes(op.use.cost->bytes) : "n/a",
+              op.use.gb_s() > 0 ? fmt::format("{:.1f}", op.use.gb_s()) : "",
+              share ? fmt::format("{:.0f} %{}", share->value * 100, share->of_flops ? " F" : "") : "");
+    }
+    print("share: of the read bandwidth, with F of the FLOP rate, whichever is nearer\n");
+}
+
 SweepRequest request_for(const Arguments& arguments) {
     SweepRequest request;
     request.lengths =
@@ -62,8 +81,10 @@ Result<SweepResult> run_bench(const Arguments& arguments, std::stop_token stop, 
     if (!result) return result.error();
     if (result->cancelled && result->rows.empty())
         return make_error(ErrorKind::Cancelled, "nothing had been measured yet; older results are unchanged.");
-    result->run.bandwidth_gb_s = measured_bandwidth(**loaded, {});
+    result->ceiling = measured_ceiling(**loaded, {});
+    result->run.bandwidth_gb_s = result->ceiling.read_gb_s;
     print_result(*result);
+    print_profile(*result);
     DS_RETURN_IF_ERROR(files.add(arguments.output + "/timing.csv", sweep_csv(*result)));
     DS_RETURN_IF_ERROR(files.add(arguments.output + "/timing.json", sweep_json(*result)));
     return result;

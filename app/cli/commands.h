@@ -39,7 +39,7 @@ std::string weights_name(const LoadedModel& model);
 // The facts of a run with this many tokens in its prompt.
 RunFacts facts_of_run(const DecodeSession& session, const SamplerConfig& sampler, std::size_t prompt_tokens);
 // Of this machine with the threads that the model runs on, in 1e9 bytes per second; takes a few hundred milliseconds.
-double measured_bandwidth(const LoadedModel& model, std::stop_token stop);
+MachineCeiling measured_ceiling(const LoadedModel& model, std::stop_token stop);
 // One line on stderr for a model whose weights are random, whatever form the results have.
 void say_when_meaningless(const Model& model);
 

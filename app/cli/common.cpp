@@ -139,8 +139,11 @@ RunFacts facts_of_run(const DecodeSession& session, const SamplerConfig& sampler
     return facts;
 }
 
-double measured_bandwidth(const LoadedModel& model, std::stop_token stop) {
-    return measure_machine_rates(model.backend->info().threads, stop).read_gb_s_all;
+MachineCeiling measured_ceiling(const LoadedModel& model, std::stop_token stop) {
+    const BackendInfo& backend = model.backend->info();
+    if (backend.id != "cpu" && backend.id != "reference") return {};  // what a device can do is not measured here
+    const MachineRates rates = measure_machine_rates(backend.threads, stop);
+    return {rates.read_gb_s_all, rates.gflops_all};
 }
 
 void say_when_meaningless(const Model& model) {

@@ -177,7 +177,7 @@ Result<DemoResult> run_demo(const Arguments& arguments, std::stop_token stop, Ou
     auto loaded = open_for(arguments, stop);
     if (!loaded && loaded.error().kind == ErrorKind::Cancelled) return stopped_too_early();
     if (!loaded) return loaded.error();
-    const double bandwidth = measured_bandwidth(**loaded, stop);
+    const double bandwidth = measured_ceiling(**loaded, stop).read_gb_s;
     auto recording = live_run(arguments, *loaded, bandwidth, stop);
     if (!recording && recording.error().kind == ErrorKind::Cancelled) return stopped_too_early();
     if (!recording) return recording.error();

@@ -232,7 +232,7 @@ Status run_race(const Arguments& arguments, std::stop_token stop) {
     config.stop_at_eos = !arguments.ignore_eos;
     std::shared_ptr<DecodeSession> shared = std::move(session).value();
     RunFacts facts = facts_of_run(*shared, arguments.sampler, prompt->size());
-    facts.bandwidth_gb_s = measured_bandwidth(**loaded, stop);
+    facts.bandwidth_gb_s = measured_ceiling(**loaded, stop).read_gb_s;
     auto recording = std::make_shared<RunRecording>(std::move(facts), RecordingLimits{0});
     const bool prompt_asked =
         arguments.schedule.mode == RaceSchedule::Mode::At && arguments.schedule.due(prompt_length, 0, 0);

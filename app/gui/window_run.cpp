@@ -37,7 +37,10 @@ Status run_window(int argc, char** argv, const WindowArguments& arguments) {
     ShellOptions options;
     options.registry = arguments.registry;
     options.resource_folder = QString::fromStdString(arguments.resource_folder);
-    options.read_rate = [] { return 1e9 * measure_machine_rates(usable_cores(), {}).read_gb_s_all; };
+    options.measure_machine = [] {
+        const MachineRates rates = measure_machine_rates(usable_cores(), {});
+        return MachineCeiling{rates.read_gb_s_all, rates.gflops_all};
+    };
     Shell shell(std::move(options));
     if (!arguments.language.empty() || !arguments.theme.empty())
         shell.apply_preferences(fixed_preferences(arguments, shell.window()->preferences()));

@@ -65,6 +65,23 @@ Json row_object(const SweepRow& r) {
             {"bytes", r.bytes}};
 }
 
+// Rates and shares are derived from the measured time; null where nothing is read, computed or known.
+Json op_object(const OpTiming& op, const MachineCeiling& ceiling) {
+    const Cost cost = op.use.cost.value_or(Cost());
+    const auto rate = [](double value) { return value > 0 ? Json(rounded(value, 3)) : Json(); };
+    const auto share = share_of(op.use, ceiling);
+    return {{"length", op.length},
+            {"cache", op.cache},
+            {"stage", op.use.stage},
+            {"micros", rounded(op.use.micros, 3)},
+            {"bytes", cost.bytes},
+            {"flops", cost.flops},
+            {"gb_s", rate(op.use.gb_s())},
+            {"gflop_s", rate(op.use.gflop_s())},
+            {"share", share ? Json(rounded(share->value, 4)) : Json()},
+            {"share_of", share ? Json(share->of_flops ? "flop_rate" : "bandwidth") : Json()}};
+}
+
 }  // namespace
 
 std::string run_facts_json(const RunFacts& facts) { return dumped(run_object(facts)); }
@@ -115,13 +132,9 @@ std::string sweep_json(const SweepResult& result) {
         json["fit"][json["fit"].contains(cache) ? cache + " " + kv_type : cache] = fit_object(fit);
     if (!result.profile.empty()) {
         json["profile"] = Json::array();
-        for (const OpTiming& op : result.profile)
-            json["profile"].push_back({{"length", op.length},
-                                       {"cache", op.cache},
-                                       {"stage", op.stage},
-                                       {"micros", rounded(op.micros, 3)},
-                                       {"bytes", op.bytes},
-                                       {"flops", op.flops}});
+        for (const OpTiming& op : result.profile) json["profile"].push_back(op_object(op, result.ceiling));
+        json["profile_limits"] = {{"read_gb_s", rounded(result.ceiling.read_gb_s, 1)},
+                                  {"gflop_s", rounded(result.ceiling.gflop_s, 1)}};
     }
     json["notes"] = result.notes;
     json["comments"] = Json::array();

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "engine/decode/decode_session.h"
-#include "engine/measure/cost_model.h"
+#include "engine/measure/op_profile.h"
 #include "engine/trace/run_recording.h"
 
 namespace decodescope {
@@ -38,9 +38,8 @@ struct SpeedUp {
 
 struct OpTiming {  // --profile
     std::int64_t length = 0;
-    std::string cache, stage;
-    double micros = 0;
-    std::int64_t bytes = 0, flops = 0;
+    std::string cache;
+    OpUse use;
 };
 
 struct SweepResult {
@@ -54,6 +53,7 @@ struct SweepResult {
     std::vector<Fit> fits;
     std::vector<std::string> notes;  // what was left out and why (memory)
     std::vector<OpTiming> profile;
+    MachineCeiling ceiling;  // the caller measures it, beside nothing else
     RunFacts run;
     bool cancelled = false;
 };

@@ -270,22 +270,11 @@ private:
         return {};
     }
 
-    // Sums over the layers, in the order in which the stages first appear.
     void add_profile(const Lane& lane, std::int64_t length) {
         const auto names = lane.session->stage_names();
         const auto costs = parts_.stage_costs ? parts_.stage_costs(last_shape_) : std::vector<Cost>();
-        std::map<std::string, std::size_t> places;
-        for (const OpRecord& op : last_ops_) {
-            const auto stage = static_cast<std::size_t>(op.stage);
-            if (stage >= names.size()) continue;
-            const auto [place, is_new] = places.emplace(names[stage], result_.profile.size());
-            if (is_new) result_.profile.push_back({length, lane.name(), names[stage], 0, 0, 0});
-            OpTiming& timing = result_.profile[place->second];
-            timing.micros += op.micros;
-            if (costs.size() != names.size()) continue;
-            timing.bytes += costs[stage].bytes;
-            timing.flops += costs[stage].flops;
-        }
+        for (OpUse& use : sum_by_stage(names, last_ops_, costs))
+            result_.profile.push_back({length, lane.name(), std::move(use)});
     }
 
     void add_speedups() {

@@ -53,6 +53,11 @@ function(decodescope_library name)
     target_compile_definitions(${name} PUBLIC $<$<CONFIG:Debug>:DECODESCOPE_DEBUG=1>)
 endfunction()
 
+# For code that waits for the engine: more inlining would only lengthen the build.
+function(decodescope_plain_optimisation name)
+    target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O2>)
+endfunction()
+
 # The same for code that uses Qt: moc and the keyword ban.
 function(decodescope_qt_library name)
     decodescope_library(${name} ${ARGN})
@@ -65,5 +70,6 @@ set(decodescope_common_headers <fmt/format.h> <algorithm> <cmath> <functional> <
 
 function(decodescope_use_qt name)
     set_target_properties(${name} PROPERTIES AUTOMOC ON)
+    decodescope_plain_optimisation(${name})
     target_compile_definitions(${name} PUBLIC QT_NO_KEYWORDS QT_NO_FOREACH)
 endfunction()

@@ -1624,6 +1624,34 @@
     </message>
 </context>
 <context>
+    <name>OperationTable</name>
+    <message>
+        <location filename="../../ui/viewmodels/operation_model.cpp" line="47"/>
+        <source>This step has no times by operation.</source>
+        <translation>这一步没有按运算计时。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/operation_model.cpp" line="48"/>
+        <source>Operations are not timed in this run: switch &quot;Time every stage&quot; on in the settings.</source>
+        <translation>此次运行没有按运算计时：请在设置中打开“为每个阶段计时”。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/operation_model.cpp" line="50"/>
+        <source>Step %1, %2 tokens: operations %3 of %4 [measured]</source>
+        <translation>第 %1 步，%2 个词元：运算共 %3，整步 %4 [实测]</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/operation_model.cpp" line="55"/>
+        <source>this machine reads %1 GB/s and computes %2 GFLOP/s [measured]</source>
+        <translation>本机读取 %1 GB/s，计算 %2 GFLOP/s [实测]</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/operation_model.cpp" line="59"/>
+        <source>the machine&apos;s limits are measured at the next pause</source>
+        <translation>本机的上限将在下次暂停时测量</translation>
+    </message>
+</context>
+<context>
     <name>StageWalk</name>
     <message>
         <location filename="../../ui/viewmodels/stage_walk.cpp" line="76"/>
@@ -1830,93 +1858,108 @@
 <context>
     <name>TimingPanel</name>
     <message>
-        <location filename="../../ui/panels/timing/timing_panel.cpp" line="42"/>
+        <location filename="../../ui/panels/timing/timing_panel.cpp" line="45"/>
         <source>measured at chosen lengths</source>
         <translation>在选定长度上测量</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/timing/timing_panel.cpp" line="67"/>
-        <location filename="../../ui/panels/timing/timing_panel.cpp" line="83"/>
+        <location filename="../../ui/panels/timing/timing_panel.cpp" line="46"/>
+        <source>where the step&apos;s time goes</source>
+        <translation>这一步的时间花在哪里</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/timing/timing_panel.cpp" line="75"/>
+        <location filename="../../ui/panels/timing/timing_panel.cpp" line="93"/>
         <source>Time per token against length</source>
         <translation>每词元时间与长度</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/timing/timing_panel.cpp" line="69"/>
+        <location filename="../../ui/panels/timing/timing_panel.cpp" line="77"/>
         <source>Time since the first step against length</source>
         <translation>累计时间与长度</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/timing/timing_panel.cpp" line="112"/>
+        <location filename="../../ui/panels/timing/timing_panel.cpp" line="122"/>
         <source>per token</source>
         <translation>每词元</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/timing/timing_panel.cpp" line="112"/>
+        <location filename="../../ui/panels/timing/timing_panel.cpp" line="122"/>
         <source>Time of each pass</source>
         <translation>每一遍的时间</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/timing/timing_panel.cpp" line="113"/>
+        <location filename="../../ui/panels/timing/timing_panel.cpp" line="123"/>
         <source>cumulated</source>
         <translation>累计</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/timing/timing_panel.cpp" line="114"/>
+        <location filename="../../ui/panels/timing/timing_panel.cpp" line="124"/>
         <source>Time since the first step: here recompute turns quadratic and worse</source>
         <translation>自第一步起的总时间：重算在这里变成平方级甚至更糟</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/timing/timing_panel.cpp" line="115"/>
+        <location filename="../../ui/panels/timing/timing_panel.cpp" line="125"/>
         <source>log</source>
         <translation>对数</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/timing/timing_panel.cpp" line="115"/>
+        <location filename="../../ui/panels/timing/timing_panel.cpp" line="125"/>
         <source>Logarithmic axes: a power of the length is a straight line</source>
         <translation>对数坐标：长度的幂是一条直线</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/timing/timing_panel.cpp" line="116"/>
+        <location filename="../../ui/panels/timing/timing_panel.cpp" line="126"/>
         <source>Sweep…</source>
         <translation>扫描…</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/timing/timing_panel.cpp" line="116"/>
+        <location filename="../../ui/panels/timing/timing_panel.cpp" line="126"/>
         <source>Measure chosen lengths and caches with repeats</source>
         <translation>对选定的长度和缓存重复测量</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/timing/timing_panel.cpp" line="117"/>
+        <location filename="../../ui/panels/timing/timing_panel.cpp" line="127"/>
+        <source>operations</source>
+        <translation>运算</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/timing/timing_panel.cpp" line="128"/>
+        <source>Where the time of the viewed step goes, and what share that is of what this machine can do</source>
+        <translation>所看步骤的时间花在哪里，以及达到本机能力的几成</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/timing/timing_panel.cpp" line="130"/>
         <source>Export</source>
         <translation>导出</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/timing/timing_panel.cpp" line="117"/>
+        <location filename="../../ui/panels/timing/timing_panel.cpp" line="130"/>
         <source>Save this chart or its data</source>
         <translation>保存此图或其数据</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/timing/timing_panel.cpp" line="170"/>
+        <location filename="../../ui/panels/timing/timing_panel.cpp" line="192"/>
         <source>%1 tokens: %2 %3</source>
         <translation>%1 个词元：%2 %3</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/timing/timing_panel.cpp" line="174"/>
+        <location filename="../../ui/panels/timing/timing_panel.cpp" line="196"/>
         <source>%1 tokens: recompute %2</source>
         <translation>%1 个词元：重算 %2</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/timing/timing_panel.cpp" line="43"/>
+        <location filename="../../ui/panels/timing/timing_panel.cpp" line="47"/>
         <source>since the first step</source>
         <translation>自第一步起</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/timing/timing_panel.cpp" line="43"/>
+        <location filename="../../ui/panels/timing/timing_panel.cpp" line="47"/>
         <source>live, both lanes</source>
         <translation>实时，两路</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/timing/timing_panel.cpp" line="88"/>
+        <location filename="../../ui/panels/timing/timing_panel.cpp" line="98"/>
         <source>Speed-up and same answer, in words</source>
         <translation>加速比与答案是否相同，用文字说明</translation>
     </message>
@@ -2554,7 +2597,7 @@
 <context>
     <name>decodescope::MainWindow</name>
     <message>
-        <location filename="../../ui/main_window/main_window.cpp" line="108"/>
+        <location filename="../../ui/main_window/main_window.cpp" line="113"/>
         <source>saved %1</source>
         <translation>已保存 %1</translation>
     </message>
@@ -2731,129 +2774,197 @@
 <context>
     <name>decodescope::ModelOffer</name>
     <message>
-        <location filename="../../ui/main_window/model_offer.cpp" line="43"/>
+        <location filename="../../ui/main_window/model_offer.cpp" line="46"/>
         <source>%1 [derived]</source>
         <translation>%1 [推算]</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/model_offer.cpp" line="53"/>
+        <location filename="../../ui/main_window/model_offer.cpp" line="56"/>
         <source>%1 in %2</source>
         <translation>%1（%2）</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/model_offer.cpp" line="55"/>
+        <location filename="../../ui/main_window/model_offer.cpp" line="58"/>
         <source>%1, and %2 made of the file&apos;s %3</source>
         <translation>%1，另有 %2 由文件的 %3 展开</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/model_offer.cpp" line="58"/>
+        <location filename="../../ui/main_window/model_offer.cpp" line="61"/>
         <source>Architecture</source>
         <translation>结构</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/model_offer.cpp" line="59"/>
+        <location filename="../../ui/main_window/model_offer.cpp" line="62"/>
         <source>%1, %2 layers, %3 wide, %4 query heads and %5 KV heads of %6</source>
         <translation>%1，%2 层，宽 %3，%4 个查询头和 %5 个 KV 头，每头 %6</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/model_offer.cpp" line="62"/>
+        <location filename="../../ui/main_window/model_offer.cpp" line="65"/>
         <source>Context</source>
         <translation>上下文</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/model_offer.cpp" line="62"/>
+        <location filename="../../ui/main_window/model_offer.cpp" line="65"/>
         <source>%1 tokens</source>
         <translation>%1 个词元</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/model_offer.cpp" line="63"/>
+        <location filename="../../ui/main_window/model_offer.cpp" line="66"/>
         <source>Parameters</source>
         <translation>参数</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/model_offer.cpp" line="64"/>
+        <location filename="../../ui/main_window/model_offer.cpp" line="67"/>
         <source>Weights in memory</source>
         <translation>内存中的权重</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/model_offer.cpp" line="65"/>
+        <location filename="../../ui/main_window/model_offer.cpp" line="68"/>
         <source>KV cache</source>
         <translation>KV 缓存</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/model_offer.cpp" line="66"/>
+        <location filename="../../ui/main_window/model_offer.cpp" line="69"/>
         <source>%1 for the first token, %2 at full context, as %3</source>
         <translation>第一个词元 %1，满上下文 %2，格式 %3</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/model_offer.cpp" line="70"/>
+        <location filename="../../ui/main_window/model_offer.cpp" line="73"/>
         <source>Attention</source>
         <translation>注意力</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/model_offer.cpp" line="70"/>
+        <location filename="../../ui/main_window/model_offer.cpp" line="73"/>
         <source>%1 of %2 layers attend to the last %3 tokens</source>
         <translation>%2 层中有 %1 层只看最近 %3 个词元</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/model_offer.cpp" line="76"/>
+        <location filename="../../ui/main_window/model_offer.cpp" line="79"/>
         <source>Memory</source>
         <translation>内存</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/model_offer.cpp" line="78"/>
+        <location filename="../../ui/main_window/model_offer.cpp" line="81"/>
         <source>fits: %1 with a full context, %2 are free</source>
         <translation>放得下：满上下文需 %1，空闲 %2</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/model_offer.cpp" line="80"/>
+        <location filename="../../ui/main_window/model_offer.cpp" line="83"/>
         <source>fits with a shorter text: %1 with a full context, %2 are free</source>
         <translation>文本较短时放得下：满上下文需 %1，空闲 %2</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/model_offer.cpp" line="81"/>
+        <location filename="../../ui/main_window/model_offer.cpp" line="84"/>
         <source>does not fit: %1 with a full context, %2 are free</source>
         <translation>放不下：满上下文需 %1，空闲 %2</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/model_offer.cpp" line="85"/>
+        <location filename="../../ui/main_window/model_offer.cpp" line="88"/>
         <source>Expected</source>
         <translation>预计</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/model_offer.cpp" line="86"/>
+        <location filename="../../ui/main_window/model_offer.cpp" line="89"/>
         <source>about %1 per token at first [derived]: the weights are read once, at %2 GB/s [measured]</source>
         <translation>起初每个词元约 %1 [推算]：权重读一遍，速度 %2 GB/s [实测]</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/model_offer.cpp" line="96"/>
+        <location filename="../../ui/main_window/model_offer.cpp" line="99"/>
         <source>Reading what the model needs…</source>
         <translation>正在读取模型需要什么…</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/model_offer.cpp" line="100"/>
+        <location filename="../../ui/main_window/model_offer.cpp" line="103"/>
         <source>Open %1</source>
         <translation>打开 %1</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/model_offer.cpp" line="104"/>
+        <location filename="../../ui/main_window/model_offer.cpp" line="107"/>
         <source>Load</source>
         <translation>加载</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/model_offer.cpp" line="107"/>
+        <location filename="../../ui/main_window/model_offer.cpp" line="110"/>
         <source>Cancel</source>
         <translation>取消</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/model_offer.cpp" line="131"/>
+        <location filename="../../ui/main_window/model_offer.cpp" line="134"/>
         <source>Close</source>
         <translation>关闭</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/model_offer.cpp" line="134"/>
+        <location filename="../../ui/main_window/model_offer.cpp" line="137"/>
         <source>The running model stays until this one is ready.</source>
         <translation>在新模型就绪之前，正在运行的模型保持不变。</translation>
+    </message>
+</context>
+<context>
+    <name>decodescope::OperationPage</name>
+    <message>
+        <location filename="../../ui/panels/timing/operation_page.cpp" line="43"/>
+        <source>Operations of the viewed step, the longest first</source>
+        <translation>所看步骤的运算，耗时最长的在前</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/timing/operation_page.cpp" line="50"/>
+        <source>operation</source>
+        <translation>运算</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/timing/operation_page.cpp" line="50"/>
+        <source>time</source>
+        <translation>时间</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/timing/operation_page.cpp" line="50"/>
+        <source>part</source>
+        <translation>占比</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/timing/operation_page.cpp" line="50"/>
+        <source>bytes</source>
+        <translation>字节</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/timing/operation_page.cpp" line="50"/>
+        <source>GB/s</source>
+        <translation>GB/s</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/timing/operation_page.cpp" line="50"/>
+        <source>of the limit</source>
+        <translation>达到上限</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/timing/operation_page.cpp" line="54"/>
+        <source>Measured, all layers together</source>
+        <translation>实测，各层合计</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/timing/operation_page.cpp" line="55"/>
+        <source>Of the time of all operations</source>
+        <translation>占全部运算时间的比例</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/timing/operation_page.cpp" line="56"/>
+        <source>Derived from the shapes: weights once, K and V read and written</source>
+        <translation>由形状推算：权重各读一次，K 和 V 的读写</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/timing/operation_page.cpp" line="58"/>
+        <source>Of what this machine can do: reading memory, or, marked F, floating-point operations, whichever is nearer. More than 100 %: what is read lies in a processor&apos;s cache</source>
+        <translation>占本机能力的比例：读内存，或（标 F 者）浮点运算，取更接近的一项。超过 100 %：所读数据在处理器缓存里</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/timing/operation_page.cpp" line="106"/>
+        <source>not known</source>
+        <translation>未知</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/timing/operation_page.cpp" line="118"/>
+        <source>Operations of a step</source>
+        <translation>一步的运算</translation>
     </message>
 </context>
 <context>
@@ -3322,8 +3433,8 @@
     </message>
     <message>
         <location filename="../../ui/main_window/settings_popover.cpp" line="195"/>
-        <source>Slow motion then says how long each stage took.</source>
-        <translation>慢动作会显示每个阶段用了多久。</translation>
+        <source>Slow motion and the table of operations then say how long each stage took.</source>
+        <translation>慢动作和运算表会给出每个阶段的耗时。</translation>
     </message>
     <message>
         <location filename="../../ui/main_window/settings_popover.cpp" line="196"/>

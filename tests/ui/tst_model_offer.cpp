@@ -123,10 +123,11 @@ private Q_SLOTS:
 
     void closing_while_it_reads() {
         WindowFixture f;
-        f.window()->set_read_rate([] {
+        MachineSpeed machine([] {
             QThread::msleep(50);
-            return 1e9;
+            return MachineCeiling{1, 1};
         });
+        f.window()->set_machine(&machine);
         f.window()->offer_model(bundled_folder());
         f.window()->findChild<ModelOffer*>()->reject();
         QVERIFY(f.wait([&] { return f.window()->findChild<ModelOffer*>() == nullptr; }));

@@ -61,6 +61,11 @@ MainWindow::MainWindow(SessionController* session, Selection* selection, Prefere
 
 MainWindow::~MainWindow() = default;
 
+void MainWindow::set_machine(MachineSpeed* machine) {
+    machine_ = machine;
+    host_->set_machine(machine);
+}
+
 void MainWindow::build() {
     auto* layout = new QVBoxLayout(this);
     layout->setContentsMargins(0, 0, 0, 0);

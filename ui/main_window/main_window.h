@@ -49,8 +49,8 @@ public:
     void choose_model_file();
     // Says what the model would need and loads it when that is accepted.
     void offer_model(const QString& path);
-    // Measures how fast this machine reads memory, bytes per second; takes some 100 ms and is called by another thread.
-    void set_read_rate(std::function<double()> measure) { read_rate_ = std::move(measure); }
+    // Says what this machine can do; outlives the window.
+    void set_machine(MachineSpeed* machine);
     PreferenceStore* store() const { return store_; }
     void choose_recording();
     void choose_save();
@@ -77,7 +77,7 @@ private:
     SessionController* session_;
     Selection* selection_;
     PreferenceStore* store_;
-    std::function<double()> read_rate_;
+    MachineSpeed* machine_ = nullptr;
     Preferences preferences_;
     SettingsDesk* desk_ = nullptr;
     TransportBar* transport_ = nullptr;

@@ -66,7 +66,7 @@ void MainWindow::offer_model(const QString& path) {
     request.weights = desk_->wanted().weights;
     request.kv = desk_->wanted().kv;
     request.available_bytes = available_memory_bytes();
-    request.read_bytes_per_second = read_rate_;
+    if (machine_ != nullptr) request.read_bytes_per_second = machine_->reader();
     auto* offer = new ModelOffer(request, this);
     connect(offer, &QDialog::accepted, this, [this, path] {
         if (!session_->can(SessionAction::Open)) return;

@@ -65,6 +65,11 @@ PanelHost::PanelHost(SessionController* session, Selection* selection, DockArea*
     schedule();
 }
 
+void PanelHost::set_machine(MachineSpeed* machine) {
+    machine_ = machine;
+    connect(machine, &MachineSpeed::measured, this, [this] { mark(SettingsChanged); });
+}
+
 PanelContext PanelHost::context() const {
     PanelContext context;
     context.session = session_;
@@ -72,6 +77,7 @@ PanelContext PanelHost::context() const {
     context.recording = session_->recording();
     context.step = session_->viewed_step();
     context.presentation = presentation_;
+    context.machine = machine_;
     return context;
 }
 

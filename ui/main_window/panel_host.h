@@ -31,6 +31,8 @@ public:
     const Entry* find(const QString& id) const;
     void mark(unsigned changes);  // every panel
     void present_now();           // without waiting for the timer: pictures, tests
+    // Outlives the panels. Panels see it and are presented again when it has measured.
+    void set_machine(MachineSpeed* machine);
     void set_presentation(bool on) {
         presentation_ = on;
         mark(StateChanged);
@@ -68,6 +70,7 @@ private:
     double painted_from_ = 0;    // processor time of this thread when that began
     double credit_millis_ = 0, credited_millis_ = 0;  // left to spend on drawing; as of that time of clock_millis()
     bool presentation_ = false;
+    MachineSpeed* machine_ = nullptr;
     qint64 presented_ = 0;
 };
 

@@ -192,7 +192,7 @@ QWidget* SettingsPopover::build_run() {
     capture_->setToolTip(
         tr("Keeps what every head reads. It costs a little time, so steps timed with it are marked in the charts."));
     profile_ = new QCheckBox(tr("Time every stage"), box);
-    profile_->setToolTip(tr("Slow motion then says how long each stage took."));
+    profile_->setToolTip(tr("Slow motion and the table of operations then say how long each stage took."));
     name_row(form, tr("&New tokens"), new_tokens_, QString());
     name_row(form, tr("&Weights"), weights_, QString());
     name_row(form, tr("T&hreads"), threads_, QString());

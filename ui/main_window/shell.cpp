@@ -31,7 +31,7 @@ Shell::Shell(ShellOptions options, QObject* parent)
       store_(make_store(options)),
       preferences_(options.stored_preferences || !options.settings_file.isEmpty() ? store_.load()
                                                                                   : options.preferences),
-      read_rate_(options.read_rate),
+      machine_(options.measure_machine),
       session_(make_session(options)) {
     apply_theme(
         Theme(effective_dark(preferences_.theme) ? Theme::Mode::Dark : Theme::Mode::Light, preferences_.type_scale));
@@ -60,7 +60,7 @@ Shell::~Shell() { window_.reset(); }
 
 void Shell::make_window() {
     auto next = std::make_unique<MainWindow>(session_.get(), &selection_, &store_, preferences_);
-    next->set_read_rate(read_rate_);
+    next->set_machine(&machine_);
     // Later, because it is asked for from a menu of the window that it replaces.
     connect(
         next.get(), &MainWindow::preferences_changed, this,

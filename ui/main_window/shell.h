@@ -17,7 +17,7 @@ struct ShellOptions {
     QString resource_folder;
     Preferences preferences;  // what is shown when nothing is stored
     bool stored_preferences = true;
-    std::function<double()> read_rate;  // see MainWindow::set_read_rate
+    std::function<MachineCeiling()> measure_machine;  // see MachineSpeed
     QString settings_file;                 // tests: this file in place of the person's own
     std::unique_ptr<EngineDriver> driver;  // tests: another way to the engine
 };
@@ -56,7 +56,7 @@ private:
 
     PreferenceStore store_;
     Preferences preferences_;
-    std::function<double()> read_rate_;
+    MachineSpeed machine_;
     std::unique_ptr<SessionController> session_;
     Selection selection_;
     QTranslator translator_, qt_translator_;

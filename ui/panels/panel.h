@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "ui/session/machine_speed.h"
 #include "ui/session/selection.h"
 #include "ui/session/session_controller.h"
 #include "ui/widgets/theme.h"
@@ -27,6 +28,7 @@ struct PanelContext {
     RecordingPtr recording;  // may be null
     int step = -1;           // viewed step, -1: none
     bool presentation = false;
+    MachineSpeed* machine = nullptr;  // what this machine can do; may be null
 };
 
 // One thing that can be exported: a picture drawn at any size, and its data.

@@ -256,12 +256,20 @@ TEST_F(SweepTest, ProfileSumsStagesOverLayers) {
     parts_.stage_costs = [](const StepShape& shape) { return std::vector<Cost>{{1, 10}, {2, 20}, {shape.rows, 30}}; };
     const SweepResult result = run();
     ASSERT_EQ(result.profile.size(), 4u);  // two stages, two lanes
-    EXPECT_EQ(result.profile[0].stage, "Q");
-    EXPECT_EQ(result.profile[0].micros, 17.0);
-    EXPECT_EQ(result.profile[0].bytes, 40);
-    EXPECT_EQ(result.profile[0].flops, 1 + 4);  // recompute: 4 rows
-    EXPECT_EQ(result.profile[2].flops, 1 + 1);
-    EXPECT_EQ(nlohmann::json::parse(sweep_json(result))["profile"].size(), 4u);
+    EXPECT_EQ(result.profile[0].use.stage, "Q");
+    EXPECT_EQ(result.profile[0].use.micros, 17.0);
+    EXPECT_EQ(result.profile[0].use.cost->bytes, 40);
+    EXPECT_EQ(result.profile[0].use.cost->flops, 1 + 4);  // recompute: 4 rows
+    EXPECT_EQ(result.profile[2].use.cost->flops, 1 + 1);
+    const auto without = nlohmann::json::parse(sweep_json(result))["profile"];
+    ASSERT_EQ(without.size(), 4u);
+    EXPECT_TRUE(without[0]["share"].is_null());  // of limits that were not measured
+    SweepResult measured = result;
+    measured.ceiling = {0.01, 0.002};  // 10 and 2 per microsecond
+    const auto json = nlohmann::json::parse(sweep_json(measured))["profile"];
+    EXPECT_DOUBLE_EQ(json[0]["gb_s"], 0.002);
+    EXPECT_DOUBLE_EQ(json[0]["share"], 0.2353);  // 40 bytes in 17 us
+    EXPECT_EQ(json[0]["share_of"], "bandwidth");
 }
 
 TEST_F(SweepTest, FilesCarryTheRunFactsAndTheContractsColumns) {
@@ -324,7 +332,7 @@ TEST(Sweep, RealSessions) {
     EXPECT_EQ(result->speedup.size(), 6u);
     std::int64_t flops = 0;
     for (const OpTiming& op : result->profile)
-        if (op.length == 21 && op.cache == "preallocated") flops += op.flops;
+        if (op.length == 21 && op.cache == "preallocated") flops += op.use.cost->flops;
     EXPECT_EQ(flops, cached_step_cost((*loaded)->program, model->config, {}, 21).flops);
 }
 

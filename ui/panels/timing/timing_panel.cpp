@@ -10,6 +10,7 @@
 #include <cmath>
 
 #include "engine/measure/commentary.h"
+#include "ui/panels/timing/operation_page.h"
 #include "ui/panels/timing/same_light.h"
 #include "ui/panels/timing/sweep_page.h"
 #include "ui/panels/timing/timing_chart.h"
@@ -32,6 +33,8 @@ public:
         pages_->addWidget(make_live_page());
         sweep_ = new SweepPage(context.session, this);
         pages_->addWidget(sweep_);
+        operations_ = new OperationPage(this);
+        pages_->addWidget(operations_);
         layout->addWidget(pages_);
         tools_ = make_tools();
         connect_chart();
@@ -40,6 +43,7 @@ public:
     QWidget* header_tools() override { return tools_; }
     QString subtitle() const override {
         if (showing_sweep()) return tr("measured at chosen lengths");
+        if (showing_operations()) return tr("where the step's time goes");
         return cumulated_->isChecked() ? tr("since the first step") : tr("live, both lanes");
     }
 
@@ -52,6 +56,10 @@ public:
         }
         if (showing_sweep()) {
             sweep_->present(changes, log_->isChecked());
+            return;
+        }
+        if (showing_operations()) {
+            operations_->present(context);
             return;
         }
         model_.update(context.recording.get(), context.recording && differs_by_design(context.recording->facts()));
@@ -69,11 +77,13 @@ public:
                 item(QStringLiteral("timing-cumulated"), tr("Time since the first step against length"), true));
         }
         for (ExportItem& sweep : sweep_->exports()) items.push_back(std::move(sweep));
+        for (ExportItem& operations : operations_->exports(context_)) items.push_back(std::move(operations));
         return items;
     }
 
 private:
     bool showing_sweep() const { return pages_->currentIndex() == 1; }
+    bool showing_operations() const { return pages_->currentIndex() == 2; }
 
     QWidget* make_live_page() {
         auto* page = new QWidget(this);
@@ -114,6 +124,9 @@ private:
                                  tr("Time since the first step: here recompute turns quadratic and worse"), true);
         log_ = make_button(tools, tr("log"), tr("Logarithmic axes: a power of the length is a straight line"), true);
         sweep_button_ = make_button(tools, tr("Sweep…"), tr("Measure chosen lengths and caches with repeats"), true);
+        operations_button_ = make_button(tools, tr("operations"),
+                                         tr("Where the time of the viewed step goes, and what share that is of what this "
+                                            "machine can do"), true);
         export_button_ = make_button(tools, tr("Export"), tr("Save this chart or its data"), false);
         export_button_->setProperty("givesWay", true);  // the menu saves every chart
         auto* group = new QButtonGroup(tools);
@@ -121,18 +134,27 @@ private:
         group->addButton(cumulated_);
         per_token_->setChecked(true);
         const auto again = [this] {
-            pages_->setCurrentIndex(sweep_button_->isChecked() ? 1 : 0);
+            pages_->setCurrentIndex(sweep_button_->isChecked() ? 1 : operations_button_->isChecked() ? 2 : 0);
             present(context_, EverythingChanged);
             Q_EMIT header_changed();
         };
         connect(group, &QButtonGroup::idClicked, this, [this, again] {
             sweep_button_->setChecked(false);
+            operations_button_->setChecked(false);
             again();
         });
         connect(log_, &QToolButton::clicked, this, again);
-        connect(sweep_button_, &QToolButton::clicked, this, again);
+        connect(sweep_button_, &QToolButton::clicked, this, [this, again] {
+            operations_button_->setChecked(false);
+            again();
+        });
+        connect(operations_button_, &QToolButton::clicked, this, [this, again] {
+            sweep_button_->setChecked(false);
+            again();
+        });
         connect(export_button_, &QToolButton::clicked, this, [this] {
             Q_EMIT export_requested(showing_sweep()           ? QStringLiteral("timing-sweep")
+                                    : showing_operations()    ? QStringLiteral("timing-operations")
                                     : cumulated_->isChecked() ? QStringLiteral("timing-cumulated")
                                                               : QStringLiteral("timing-per-token"));
         });
@@ -217,9 +239,10 @@ private:
     WordsLabel* sentence_ = nullptr;
     SameLight* light_ = nullptr;
     SweepPage* sweep_ = nullptr;
+    OperationPage* operations_ = nullptr;
     QWidget* tools_ = nullptr;
     QToolButton *per_token_ = nullptr, *cumulated_ = nullptr, *log_ = nullptr, *sweep_button_ = nullptr,
-                *export_button_ = nullptr;
+                *operations_button_ = nullptr, *export_button_ = nullptr;
 };
 
 }  // namespace
