@@ -87,7 +87,7 @@ Status run_info(const Arguments& arguments) {
         j["parameters"] = c.parameters();
         j["kv_bytes_per_token"] = {{"f32", f32}, {"f16", f16}};
         j["kv_bytes_at_context"] = {{"f32", bytes_at_context(c, f32)}, {"f16", bytes_at_context(c, f16)}};
-        print("{}\n", j.dump(1));
+        print("{}\n", j.dump(1, ' ', false, nlohmann::json::error_handler_t::replace));
         return {};
     }
     print_table({{"model", c.name + " (" + arguments.model + ")"},

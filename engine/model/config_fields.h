@@ -16,7 +16,8 @@
 namespace decodescope {
 
 inline constexpr const char* kSupportedModels =
-    "LLaMA, Mistral, Qwen2, Qwen3, GPT-2, GPT-NeoX and Gemma 3 (text) models in the Hugging Face layout are supported.";
+    "LLaMA, Mistral, Qwen2, Qwen3, GPT-2, GPT-NeoX and Gemma 3 (text) models are supported, as "
+    "Hugging Face folders and as GGUF files.";
 
 // Reads fields of one object; the first problem is kept and later reads give defaults.
 class Fields {

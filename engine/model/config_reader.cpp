@@ -10,77 +10,11 @@
 #include <fmt/format.h>
 
 #include "engine/model/config_fields.h"
+#include "engine/model/config_rope.h"
 #include "engine/support/json_value.h"
 
 namespace decodescope {
 namespace {
-
-// A number of an object that must be there.
-double number_in(Fields& fields, const JsonValue& object, std::string_view where, std::string_view key) {
-    const JsonValue* value = object.find(key);
-    if (value != nullptr && value->is_number() && value->as_number() > 0 && std::isfinite(value->as_number()))
-        return value->as_number();
-    fields.fail(ErrorKind::Model, fmt::format("\"{}\" has {} as \"{}\"; a positive number is needed.", where,
-                                              value == nullptr ? "nothing" : value->described(), key));
-    return 1.0;
-}
-
-// LLaMA 3's: wavelengths beyond what the model was first trained on are stretched by `factor`, short ones are kept, and
-// those between change from one to the other.
-void set_llama3_divisors(Fields& fields, const JsonValue& object, std::string_view key, ModelConfig& config,
-                         double theta, std::int64_t rotary) {
-    const double factor = number_in(fields, object, key, "factor");
-    const double low = number_in(fields, object, key, "low_freq_factor");
-    const double high = number_in(fields, object, key, "high_freq_factor");
-    const double trained = number_in(fields, object, key, "original_max_position_embeddings");
-    if (!(high > low))
-        return fields.fail(ErrorKind::Model,
-                           fmt::format("\"{}\": \"high_freq_factor\" is not above the low one.", key));
-    for (std::int64_t i = 0; i < rotary / 2; ++i) {
-        const double wavelength = 2 * 3.14159265358979323846 *
-                                  std::pow(theta, 2.0 * static_cast<double>(i) / static_cast<double>(rotary));
-        double divisor = wavelength > trained / low ? factor : 1.0;
-        if (wavelength <= trained / low && wavelength >= trained / high) {
-            const double smooth = (trained / wavelength - low) / (high - low);
-            divisor = 1.0 / ((1.0 - smooth) / factor + smooth);
-        }
-        config.rope_divisors.push_back(static_cast<float>(divisor));
-    }
-}
-
-// "rope_scaling" or "rope_parameters": the plain kind, linear and llama3. Gives theta where the object has it.
-void read_rope_object(Fields& fields, std::string_view key, ModelConfig& config, double& theta) {
-    const JsonValue* object = fields.present(key);
-    if (object == nullptr) return;
-    if (!object->is_object())
-        return fields.fail(ErrorKind::Model, fmt::format("\"{}\" is {}, not an object.", key, object->described()));
-    if (const JsonValue* value = object->find("rope_theta")) {
-        if (!value->is_number()) return fields.fail(ErrorKind::Model, "\"rope_theta\" is not a number.");
-        theta = value->as_number();
-    }
-    const JsonValue* type = object->find("rope_type");
-    if (type == nullptr) type = object->find("type");
-    const bool plain = key == "rope_parameters" && type == nullptr;
-    if (plain || (type != nullptr && type->as_string() == "default")) return;
-    const std::int64_t rotary =
-        std::clamp<std::int64_t>(config.rotary_dim > 0 ? config.rotary_dim : config.head_dim, 0, 65536);
-    if (type != nullptr && type->as_string() == "linear") {
-        config.rope_divisors.assign(static_cast<std::size_t>(rotary / 2),
-                                    static_cast<float>(number_in(fields, *object, key, "factor")));
-        return;
-    }
-    if (type != nullptr && type->as_string() == "llama3")
-        return set_llama3_divisors(fields, *object, key, config, theta, rotary);
-    fields.fail(ErrorKind::Unsupported, fmt::format("\"{}\" of type {} is not supported.", key,
-                                                    type == nullptr ? "(none given)" : type->described()));
-}
-
-void read_rope(Fields& fields, ModelConfig& config) {
-    double theta = fields.number("rope_theta", 10000.0);
-    read_rope_object(fields, "rope_scaling", config, theta);
-    read_rope_object(fields, "rope_parameters", config, theta);
-    config.rope_theta = static_cast<float>(theta);
-}
 
 void derive_head_dim(Fields& fields, ModelConfig& config) {
     if (const auto head_dim = fields.optional_integer("head_dim")) {
@@ -104,9 +38,9 @@ void read_llama_like(Fields& fields, ModelConfig& config) {
     config.norm_epsilon = static_cast<float>(fields.number("rms_norm_eps", 1e-6));
     config.tied_head = fields.boolean("tie_word_embeddings", config.family == Family::Gemma3);
     derive_head_dim(fields, config);
-    read_rope(fields, config);
+    read_rope(fields, config, config.family == Family::Gemma3 ? 1000000.0 : 10000.0);
     for (const char* key : {"num_local_experts", "num_experts", "quantization_config"}) fields.absent(key);
-    if (fields.number("partial_rotary_factor", 1.0) != 1.0)
+    if (rotary_part(fields, 1.0) != 1.0)
         fields.fail(ErrorKind::Unsupported, "\"partial_rotary_factor\" other than 1 is not supported.");
 }
 
@@ -177,9 +111,10 @@ void read_neox(Fields& fields, ModelConfig& config) {
     config.tied_head = fields.boolean("tie_word_embeddings", false);
     config.parallel_blocks = fields.boolean("use_parallel_residual", true);
     derive_head_dim(fields, config);
-    const double part = fields.number("rotary_pct", fields.number("partial_rotary_factor", 0.25));
-    const auto rotary = static_cast<std::int64_t>(static_cast<double>(config.head_dim) * part);
-    if (!(part > 0 && part <= 1) || rotary < 2 || rotary % 2 != 0)
+    const double part = fields.number("rotary_pct", rotary_part(fields, 0.25));
+    const bool possible = part > 0 && part <= 1;
+    const auto rotary = possible ? static_cast<std::int64_t>(static_cast<double>(config.head_dim) * part) : 0;
+    if (rotary < 2 || rotary % 2 != 0)
         return fields.fail(
             ErrorKind::Unsupported,
             fmt::format("\"rotary_pct\" {} of heads of size {} is not supported.", part, config.head_dim));
@@ -195,6 +130,7 @@ void read_neox(Fields& fields, ModelConfig& config) {
 void read_gemma3(Fields& fields, ModelConfig& config) {
     config.family = Family::Gemma3;
     if (fields.present("head_dim") == nullptr) fields.fail(ErrorKind::Model, "\"head_dim\" is missing.");
+    config.local_rope_theta = static_cast<float>(fields.number("rope_local_base_freq", 10000.0));
     read_llama_like(fields, config);
     for (const char* key : {"hidden_activation", "hidden_act"}) fields.only(key, {"gelu_pytorch_tanh"});
     fields.only_boolean("attention_bias", false);
@@ -206,8 +142,6 @@ void read_gemma3(Fields& fields, ModelConfig& config) {
     for (std::int64_t layer = 0; layer < std::min<std::int64_t>(config.layers, 4096); ++layer)
         config.local_layers.push_back((layer + 1) % pattern != 0);
     read_layer_types(fields, config, true);
-    config.rope_theta = static_cast<float>(fields.number("rope_theta", 1000000.0));
-    config.local_rope_theta = static_cast<float>(fields.number("rope_local_base_freq", 10000.0));
     config.embedding_scale = static_cast<float>(std::sqrt(static_cast<double>(config.hidden)));
     const double scalar = fields.number("query_pre_attn_scalar", 256);
     if (!(scalar > 0)) return fields.fail(ErrorKind::Model, "\"query_pre_attn_scalar\" is not positive.");
@@ -220,7 +154,9 @@ void read_gpt2(Fields& fields, ModelConfig& config) {
     config.hidden = fields.integer("n_embd");
     config.heads = fields.integer("n_head");
     config.kv_heads = config.heads;
-    config.feed_forward = fields.optional_integer("n_inner").value_or(4 * config.hidden);
+    const auto inner = fields.optional_integer("n_inner");
+    constexpr std::int64_t kSane = std::int64_t{1} << 32;  // larger ones are refused below
+    config.feed_forward = inner ? *inner : 4 * std::clamp<std::int64_t>(config.hidden, 0, kSane);
     // Old files call the number of positions n_ctx.
     const auto positions = fields.optional_integer("n_positions");
     config.context = positions ? *positions : fields.integer("n_ctx");
@@ -291,6 +227,23 @@ std::vector<std::int64_t> token_ids(Fields& fields, const JsonValue& root, std::
 
 }  // namespace
 
+namespace {
+
+// What scales or divides must be a positive number; 0 where the family does not use it.
+std::string wrong_scale(const ModelConfig& config) {
+    const std::pair<const char*, float> scales[] = {{"base of local rotations", config.local_rope_theta},
+                                                    {"query scale", config.query_scale},
+                                                    {"embedding scale", config.embedding_scale}};
+    for (const auto& [name, value] : scales)
+        if (!(value >= 0) || !std::isfinite(value)) return fmt::format("has {} as its {}.", value, name);
+    for (const float divisor : config.rope_divisors)
+        if (!(divisor > 0) || !std::isfinite(divisor)) return fmt::format("has {} as a divisor of rotations.", divisor);
+    if (config.family == Family::Gemma3 && config.local_rope_theta == 0) return "has no base of local rotations.";
+    return {};
+}
+
+}  // namespace
+
 Status validate(const ModelConfig& config) {
     // The limits keep every product of two sizes and the layers far below 2^63.
     constexpr std::int64_t kLargest = 1 << 24;
@@ -321,6 +274,10 @@ Status validate(const ModelConfig& config) {
         return refuse(fmt::format("has heads of size {}; rotary positions need an even size.", config.head_dim));
     if (!config.learned_positions() && !(config.rope_theta > 0 && std::isfinite(config.rope_theta)))
         return refuse(fmt::format("has rope_theta = {}; a positive number is needed.", config.rope_theta));
+    if (config.window == 0 && std::find(config.local_layers.begin(), config.local_layers.end(), true) !=
+                                  config.local_layers.end())
+        return refuse("has layers that attend to a window, and no window.");
+    if (const std::string wrong = wrong_scale(config); !wrong.empty()) return refuse(wrong);
     if (!(config.norm_epsilon >= 0 && config.norm_epsilon < 1))
         return refuse(fmt::format("has a norm epsilon of {}; 0 to 1 is possible.", config.norm_epsilon));
     return {};

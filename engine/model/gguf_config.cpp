@@ -101,6 +101,10 @@ private:
         if (c.learned_positions()) return;
         c.rope_theta = static_cast<float>(fields_.number("rope.freq_base", 10000.0));
         const std::int64_t rotary = fields_.optional_integer("rope.dimension_count").value_or(c.head_dim);
+        constexpr std::int64_t kMostDimensions = 65536;  // see validate()
+        if (rotary < 1 || rotary > kMostDimensions)
+            return fields_.fail(ErrorKind::Model, fmt::format("heads of {} elements, {} of them with positions.",
+                                                              c.head_dim, rotary));
         const bool part = c.family == Family::GptNeoX && rotary > 0 && rotary < c.head_dim && rotary % 2 == 0;
         if (rotary != c.head_dim && !part)
             return fields_.fail(
@@ -118,8 +122,7 @@ private:
         if (!(factor > 0) || !std::isfinite(factor))
             return fields_.fail(ErrorKind::Model, fmt::format("\"rope.scaling.factor\" is {}.", format_number(factor)));
         if (factor != 1.0)
-            c.rope_divisors.assign(static_cast<std::size_t>(std::max<std::int64_t>(rotary / 2, 0)),
-                                   static_cast<float>(factor));
+            c.rope_divisors.assign(static_cast<std::size_t>(rotary / 2), static_cast<float>(factor));
         read_frequency_factors(rotary);
     }
 

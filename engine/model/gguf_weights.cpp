@@ -82,7 +82,11 @@ bool make_all(const std::vector<Job>& jobs, const ProgressFn& progress, std::sto
     };
     const int cores = std::min(usable_cores(), 16);
     std::vector<std::jthread> helpers;
-    for (int i = 1; i < cores && total > 1; ++i) helpers.emplace_back(work, false);
+    try {
+        for (int i = 1; i < cores && total > 1; ++i) helpers.emplace_back(work, false);
+    } catch (const std::system_error&) {
+        // The system gives no more threads: those that are there do it all.
+    }
     work(true);
     helpers.clear();  // joins
     if (stop.stop_requested()) return false;

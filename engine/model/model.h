@@ -1,4 +1,4 @@
-// A model ready to be given to a backend: description, weights (mapped, not copied), tokenizer.
+// A model ready to be given to a backend: description, weights (mapped where they lie as the operations need them), tokenizer.
 #pragma once
 
 #include <algorithm>
@@ -74,14 +74,14 @@ struct ModelInfo {  // what `info` and the list of models show before loading
 
 struct OpenOptions {
     std::string resource_folder;            // where "bundled" lies; empty = search (see find_resources)
-    std::int64_t available_memory_bytes = 0;  // 0 = ask the system; synthetic models are refused beyond it
+    std::int64_t available_memory_bytes = 0;  // 0 = ask the system; what would need more is refused
 };
 
 // MODEL: "bundled", "synthetic:NAME[,context=N]", a folder, a GGUF file. Errors name the file, the tensor and both values.
 Result<ModelPtr> open_model(const std::string& spec, const OpenOptions& options, const ProgressFn& progress,
                             std::stop_token stop);
-// The configuration alone: no weights are generated, mapped or checked against memory (`info`, the dialog before
-// loading).
+// The configuration alone: no weights are generated, copied, widened or checked against memory (`info`, the dialog
+// before loading).
 Result<ModelConfig> describe_model(const std::string& spec, const OpenOptions& options);
 // The built-in specs: bundled and every synthetic one.
 std::vector<ModelInfo> known_models();

@@ -58,6 +58,10 @@ Status take_weights(Model& model, const TensorSet& set) {
     return {};
 }
 
+std::int64_t available_memory(const OpenOptions& options) {
+    return options.available_memory_bytes > 0 ? options.available_memory_bytes : available_memory_bytes();
+}
+
 Result<ModelPtr> open_synthetic(const std::string& spec, const OpenOptions& options, const ProgressFn& progress,
                                 std::stop_token stop) {
     auto config = synthetic_config(std::string_view(spec).substr(kSyntheticPrefix.size()));
@@ -65,8 +69,7 @@ Result<ModelPtr> open_synthetic(const std::string& spec, const OpenOptions& opti
     // Once as generated, once in the layout of the backend.
     const std::int64_t weights = synthetic_weight_bytes(*config);
     const std::int64_t needed = 2 * weights;
-    const std::int64_t available =
-        options.available_memory_bytes > 0 ? options.available_memory_bytes : available_memory_bytes();
+    const std::int64_t available = available_memory(options);
     if (available > 0 && needed > available)
         return make_error(
             ErrorKind::Memory,
@@ -87,19 +90,21 @@ Result<ModelPtr> open_synthetic(const std::string& spec, const OpenOptions& opti
     return ModelPtr(model);
 }
 
-// More tokens than embedding rows would index beyond the table; fewer are padding that must never be sampled.
+// Plain text must never give an id beyond the embedding's rows; special tokens there (Gemma's of images) are refused
+// when they are fed. Rows without a token are padding that must never be sampled.
 Status check_tokenizer(Model& model, const std::string& source, const std::vector<std::int64_t>& end_ids) {
     const std::int64_t size = model.tokenizer->size();
-    if (size > model.config.vocabulary)
-        return make_error(ErrorKind::Model,
-                          fmt::format("{}: the tokenizer has ids up to {}, the embedding {} rows.", source, size - 1,
-                                      model.config.vocabulary),
-                          "The tokenizer and the weights do not belong together.");
-    model.sampled_vocabulary = size;
+    for (std::int64_t id = model.config.vocabulary; id < size; ++id)
+        if (!model.tokenizer->is_special(static_cast<std::int32_t>(id)))
+            return make_error(ErrorKind::Model,
+                              fmt::format("{}: the tokenizer has ids up to {}, the embedding {} rows.", source,
+                                          size - 1, model.config.vocabulary),
+                              "The tokenizer and the weights do not belong together.");
+    model.sampled_vocabulary = std::min(size, model.config.vocabulary);
     // Ids beyond the tokenizer can never be met.
     std::vector<std::int32_t>& ends = model.config.end_tokens;
     for (const std::int64_t id : end_ids) {
-        const bool met = id >= 0 && id < size;
+        const bool met = id >= 0 && id < model.sampled_vocabulary;
         if (met && std::find(ends.begin(), ends.end(), id) == ends.end()) ends.push_back(static_cast<std::int32_t>(id));
     }
     if (const auto eos = model.tokenizer->eos(); eos && ends.empty()) ends.push_back(*eos);
@@ -128,7 +133,9 @@ Status add_generation_ends(const std::string& folder, ConfigFile& file) {
     return {};
 }
 
-Result<ModelPtr> open_folder(const std::string& spec, const std::string& folder, const std::string& name) {
+// With `prepare.count_only` only the config of the model may be used.
+Result<ModelPtr> open_folder(const std::string& spec, const std::string& folder, const std::string& name,
+                             const PrepareOptions& prepare) {
     const std::string config_path = (fs::path(folder) / "config.json").string();
     auto text = read_file(config_path, kConfigLimit);
     if (!text) return text.error();
@@ -141,11 +148,13 @@ Result<ModelPtr> open_folder(const std::string& spec, const std::string& folder,
     DS_RETURN_IF_ERROR(take_tokenizer(*model, folder, *file));
     auto set = open_weights(folder);
     if (!set) return set.error();
-    prepare_tensors(model->config, *set);
+    const auto copied = prepare_tensors(model->config, *set, prepare);
+    if (!copied) return copied.error();
     DS_RETURN_IF_ERROR(take_weights(*model, *set));
     auto roles = read_head_roles(folder, model->config);
     if (!roles) return roles.error();
     model->head_roles = std::move(*roles);
+    model->config.widened_bytes = *copied;
     auto presets = read_presets(folder);
     if (!presets) return presets.error();
     model->presets = std::move(*presets);
@@ -183,8 +192,7 @@ Result<ModelPtr> open_gguf(const std::string& path, const OpenOptions& options, 
     model->tokenizer = *tokenizer;
     model->presets = general_presets();
     DS_RETURN_IF_ERROR(check_tokenizer(*model, path, gguf_end_ids(*header)));
-    const std::int64_t available =
-        options.available_memory_bytes > 0 ? options.available_memory_bytes : available_memory_bytes();
+    const std::int64_t available = available_memory(options);
     auto weights = gguf_weights(*header, *file, model->config, memory, available, progress, stop);
     if (!weights) return weights.error();
     DS_RETURN_IF_ERROR(take_weights(*model, weights->set));
@@ -224,12 +232,12 @@ Result<ModelPtr> open_model(const std::string& spec, const OpenOptions& options,
         if (folder.empty())
             return make_error(ErrorKind::File, "The folder with the bundled model was not found.",
                               "Set DECODESCOPE_RESOURCES to the program's resources folder.");
-        return open_folder(spec, folder, "bundled");
+        return open_folder(spec, folder, "bundled", {});
     }
     if (spec.rfind(kSyntheticPrefix, 0) == 0) return open_synthetic(spec, options, progress, stop);
     std::error_code error;
     const fs::file_status status = fs::status(fs::path(spec), error);
-    if (fs::is_directory(status)) return open_folder(spec, spec, folder_name(spec));
+    if (fs::is_directory(status)) return open_folder(spec, spec, folder_name(spec), {false, available_memory(options), stop});
     if (!fs::exists(status))
         return make_error(ErrorKind::File, fmt::format("There is no model \"{}\".", spec),
                           "Give bundled, synthetic:NAME, the folder of a Hugging Face model or a GGUF file.");
@@ -249,8 +257,10 @@ Result<ModelConfig> describe_model(const std::string& spec, const OpenOptions& o
         if (!model) return model.error();
         return (*model)->config;
     }
-    // A folder is mapped, not copied: opening it costs little, and what it says is then checked against its tensors.
-    auto model = open_model(spec, options, {}, {});
+    std::error_code error;
+    // A folder's tensors are mapped: opening it costs little, and what it says is then checked against them.
+    auto model = fs::is_directory(fs::path(spec), error) ? open_folder(spec, spec, folder_name(spec), {true, 0, {}})
+                                                         : open_model(spec, options, {}, {});
     if (!model) return model.error();
     return (*model)->config;
 }

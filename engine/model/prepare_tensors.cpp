@@ -4,7 +4,10 @@
 #include <string_view>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "engine/model/safetensors.h"
+#include "engine/support/numbers.h"
 #include "kernels/api/half.h"
 
 namespace decodescope {
@@ -46,11 +49,19 @@ void add_one(Tensor& tensor, Rewritten& owner) {
     owner.copies.push_back(std::move(copy));
 }
 
+bool is_fused(std::string_view name) {
+    return ends_with(name, "query_key_value.weight") || ends_with(name, "query_key_value.bias");
+}
+
+bool parts_heads(const Tensor& tensor, const ModelConfig& config) {
+    const std::int64_t rows = 3 * config.heads * config.head_dim;
+    return !tensor.shape.empty() && tensor.shape[0] == rows && rows > 0;
+}
+
 void part_heads(Tensor& tensor, const ModelConfig& config, Rewritten& owner) {
     const std::int64_t d = config.head_dim, rows = 3 * config.heads * d;
-    if (tensor.shape.empty() || tensor.shape[0] != rows || rows == 0) return;
     const std::int64_t row_bytes = tensor.bytes / rows;
-    auto copy = std::make_unique<std::byte[]>(static_cast<std::size_t>(tensor.bytes));
+    std::unique_ptr<std::byte[]> copy(new std::byte[static_cast<std::size_t>(tensor.bytes)]);  // not filled first
     const auto* from = static_cast<const std::byte*>(tensor.data);
     for (std::int64_t head = 0; head < config.heads; ++head)
         for (std::int64_t part = 0; part < 3; ++part)
@@ -62,17 +73,28 @@ void part_heads(Tensor& tensor, const ModelConfig& config, Rewritten& owner) {
 
 }  // namespace
 
-void prepare_tensors(const ModelConfig& config, TensorSet& set) {
+Result<std::int64_t> prepare_tensors(const ModelConfig& config, TensorSet& set, const PrepareOptions& options) {
     const bool neox = config.family == Family::GptNeoX, gemma = config.family == Family::Gemma3;
-    if (!neox && !gemma) return;
+    std::int64_t copied = 0;
+    for (const auto& [name, tensor] : set.tensors)
+        if (neox && is_fused(name) && parts_heads(tensor, config)) copied += tensor.bytes;
+    if ((!neox && !gemma) || options.count_only) return copied;
+    if (options.available_bytes > 0 && copied > options.available_bytes)
+        return make_error(ErrorKind::Memory,
+                          fmt::format("The model needs {} ({} bytes) for its products of Q, K and V in the order of "
+                                      "heads; {} are available.",
+                                      format_bytes(copied), copied, format_bytes(options.available_bytes)),
+                          "Close other programs or take a smaller model.");
     auto owner = std::make_shared<Rewritten>();
     owner->files = set.owner;
     for (auto& [name, tensor] : set.tensors) {
         if (gemma && ends_with(name, "norm.weight")) add_one(tensor, *owner);
-        if (neox && (ends_with(name, "query_key_value.weight") || ends_with(name, "query_key_value.bias")))
-            part_heads(tensor, config, *owner);
+        if (!neox || !is_fused(name) || !parts_heads(tensor, config)) continue;
+        if (options.stop.stop_requested()) return make_error(ErrorKind::Cancelled, "Opening the model was cancelled.");
+        part_heads(tensor, config, *owner);
     }
     set.owner = owner;
+    return copied;
 }
 
 }  // namespace decodescope

@@ -151,6 +151,17 @@ void BpeTokenizer::add_whole(const BpeParts& parts) {
         if (!is_special(id)) whole_.emplace(characters_ ? text : tokens_[static_cast<std::size_t>(id)], id);
 }
 
+namespace {
+
+void hash_options(const SplitStep& step, Hasher& hasher) {
+    hasher.add_text(step.space);
+    hasher.add_text(step.prefix);
+    hasher.add_integer(static_cast<std::uint64_t>(step.behavior));
+    for (const bool option : {step.literal, step.invert, step.only_first}) hasher.add_integer(option ? 1 : 0);
+}
+
+}  // namespace
+
 void BpeTokenizer::make_fingerprint(const BpeParts& parts) {
     Hasher hasher;
     hasher.add_integer(tokens_.size());
@@ -162,14 +173,22 @@ void BpeTokenizer::make_fingerprint(const BpeParts& parts) {
         hasher.add_text(left);
         hasher.add_text(right);
     }
-    for (const SplitStep& step : parts.steps) hasher.add_text(step.pattern);
-    hasher.add_integer(adds_bos_ ? 1 : 0);
+    for (const SplitStep& step : parts.steps) {
+        hasher.add_text(step.pattern);
+        hash_options(step, hasher);
+    }
+    for (const AddedToken& added : parts.added) hasher.add_integer(added.normalized ? 1 : 0);
+    for (const bool option : {adds_bos_, parts.ignore_merges}) hasher.add_integer(option ? 1 : 0);
     for (const NormalizerStep& step : parts.normalizer) {
         hasher.add_integer(static_cast<std::uint64_t>(step.kind));
         hasher.add_text(step.from);
         hasher.add_text(step.to);
     }
-    if (characters_) hasher.add_integer(static_cast<std::uint64_t>(characters_->invented_space));
+    if (characters_) {
+        hasher.add_integer(static_cast<std::uint64_t>(characters_->invented_space));
+        for (const bool option : {characters_->byte_fallback, characters_->fuse_unknown})
+            hasher.add_integer(option ? 1 : 0);
+    }
     fingerprint_ = hasher.text();
 }
 

@@ -1,4 +1,5 @@
 #include "engine/text/byte_pair_merger.h"
+#include "engine/text/splitter.h"
 
 #include <algorithm>
 #include <limits>
@@ -108,13 +109,13 @@ Status BytePairMerger::run(Scratch& scratch, std::vector<std::int32_t>& out, con
     const auto size = static_cast<std::int32_t>(scratch.symbols.size());
     scratch.heap.clear();
     for (std::int32_t i = 0; i + 1 < size; ++i) {
-        if ((i & 0xFFFF) == 0 && stop.stop_requested()) break;
+        if ((i & 0xFFFF) == 0 && stop.stop_requested()) return tokenizing_cancelled();
         propose(i, scratch);
     }
     std::int64_t steps = 0;
     while (!scratch.heap.empty()) {
         if ((++steps & 0xFFF) == 0 && stop.stop_requested())
-            return make_error(ErrorKind::Cancelled, "Tokenizing was cancelled.");
+            return tokenizing_cancelled();
         std::pop_heap(scratch.heap.begin(), scratch.heap.end(), later);
         const Scratch::Candidate candidate = scratch.heap.back();
         scratch.heap.pop_back();

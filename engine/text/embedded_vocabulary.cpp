@@ -78,6 +78,7 @@ Result<std::shared_ptr<const Tokenizer>> make_byte_level(const EmbeddedVocabular
     BpeParts parts;
     parts.steps = std::move(named->steps);
     parts.ignore_merges = named->ignore_merges;
+    if (named->composes) parts.normalizer = {{NormalizerStep::Kind::Compose, {}, {}}};
     for (std::size_t at = 0; at < v.tokens.size(); ++at) {
         const auto id = static_cast<std::int32_t>(at);
         const auto type = static_cast<EmbeddedTokenType>(v.types[at]);

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "engine/support/utf8.h"
+#include "engine/text/splitter.h"
 
 namespace decodescope {
 namespace {
@@ -14,8 +15,6 @@ namespace {
 bool later(const PieceMerger::Scratch::Candidate& a, const PieceMerger::Scratch::Candidate& b) {
     return a.score != b.score ? a.score < b.score : a.position > b.position;
 }
-
-Error cancelled() { return make_error(ErrorKind::Cancelled, "Tokenizing was cancelled."); }
 
 std::string_view text_of(std::string_view text, const PieceMerger::Scratch::Symbol& symbol) {
     return text.substr(static_cast<std::size_t>(symbol.begin), static_cast<std::size_t>(symbol.bytes));
@@ -103,12 +102,12 @@ Status PieceMerger::merge(std::string_view text, Scratch& scratch, const PieceSi
     scratch.parts.clear();
     const auto count = static_cast<std::int32_t>(scratch.symbols.size());
     for (std::int32_t i = 0; i + 1 < count; ++i) {
-        if ((i & 0xFFFF) == 0 && stop.stop_requested()) return cancelled();
+        if ((i & 0xFFFF) == 0 && stop.stop_requested()) return tokenizing_cancelled();
         propose(text, i, scratch);
     }
     std::int64_t steps = 0;
     while (!scratch.heap.empty()) {
-        if ((++steps & 0xFFF) == 0 && stop.stop_requested()) return cancelled();
+        if ((++steps & 0xFFF) == 0 && stop.stop_requested()) return tokenizing_cancelled();
         std::pop_heap(scratch.heap.begin(), scratch.heap.end(), later);
         const Scratch::Candidate candidate = scratch.heap.back();
         scratch.heap.pop_back();

@@ -25,7 +25,7 @@ enum class Cut { Gpt2, DigitsGpt2, Llama3, Qwen2, Tekken, Falcon, Default };
 struct Row {
     std::string_view name;
     Cut cut;
-    bool ignore_merges = false, adds_bos = false;
+    bool ignore_merges = false, adds_bos = false, composes = false;
 };
 
 constexpr std::array kRows = {
@@ -34,7 +34,8 @@ constexpr std::array kRows = {
     Row{"command-r", Cut::DigitsGpt2}, Row{"smollm", Cut::DigitsGpt2},   Row{"codeshell", Cut::DigitsGpt2},
     Row{"llama-bpe", Cut::Llama3, true, true}, Row{"llama3", Cut::Llama3, true, true},
     Row{"llama-v3", Cut::Llama3, true, true},  Row{"smaug-bpe", Cut::Llama3}, Row{"dbrx", Cut::Llama3},
-    Row{"qwen2", Cut::Qwen2},          Row{"deepseek-r1-qwen", Cut::Qwen2}, Row{"stablelm2", Cut::Qwen2},
+    Row{"qwen2", Cut::Qwen2, false, false, true}, Row{"deepseek-r1-qwen", Cut::Qwen2, false, false, true},
+    Row{"stablelm2", Cut::Qwen2},
     Row{"tekken", Cut::Tekken, true, true},    Row{"falcon", Cut::Falcon},    Row{"default", Cut::Default},
 };
 
@@ -67,7 +68,7 @@ std::optional<NamedPreTokenizer> named_pre_tokenizer(std::string_view name) {
     if (name.empty()) name = "default";
     const auto row = std::find_if(kRows.begin(), kRows.end(), [&](const Row& r) { return r.name == name; });
     if (row == kRows.end()) return std::nullopt;
-    return NamedPreTokenizer{steps_of(row->cut), row->ignore_merges, row->adds_bos};
+    return NamedPreTokenizer{steps_of(row->cut), row->ignore_merges, row->adds_bos, row->composes};
 }
 
 std::string pre_tokenizer_names() {

@@ -18,6 +18,7 @@ struct NamedPreTokenizer {
     std::vector<SplitStep> steps;
     bool ignore_merges = false;  // what is in the vocabulary is taken whole
     bool adds_bos = false;       // where the file does not say
+    bool composes = false;       // text is brought into NFC first, as the models' own tokenizer.json says
 };
 
 // Nothing for a name that is not known. An empty name is "default".

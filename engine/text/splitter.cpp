@@ -140,7 +140,7 @@ public:
     Status piece(std::size_t index, std::string_view text) {
         if (text.empty()) return {};
         if (index == steps_.size()) {
-            if ((++count_ & 255) == 0 && stop_.stop_requested()) return cancelled();
+            if ((++count_ & 255) == 0 && stop_.stop_requested()) return tokenizing_cancelled();
             return sink_(text);
         }
         const SplitStep& options = steps_[index].options;
@@ -151,7 +151,6 @@ public:
     }
 
 private:
-    static Error cancelled() { return make_error(ErrorKind::Cancelled, "Tokenizing was cancelled."); }
 
     // Only the first piece that a step with a prefix is given can lie at the beginning of the text.
     bool wants_prefix(const SplitStep& options, std::string_view text) {
@@ -173,7 +172,7 @@ private:
         held_[index].reset();
         std::size_t done = 0, from = 0;
         while (from <= text.size()) {
-            if (stop_.stop_requested()) return cancelled();
+            if (stop_.stop_requested()) return tokenizing_cancelled();
             const int code = match(index, text, from);
             if (code == PCRE2_ERROR_NOMATCH) break;
             if (code < 0)

@@ -46,6 +46,8 @@ inline SplitStep gpt2_step() {
     return step;
 }
 
+inline Error tokenizing_cancelled() { return make_error(ErrorKind::Cancelled, "Tokenizing was cancelled."); }
+
 // Receives one piece after the other; the bytes live until it returns.
 using PieceSink = std::function<Status(std::string_view piece)>;
 

@@ -10,6 +10,7 @@
 #include <QStyle>
 #include <QThreadPool>
 #include <QVBoxLayout>
+#include <exception>
 #include <memory>
 
 #include "ui/viewmodels/format.h"
@@ -41,6 +42,15 @@ constexpr int kTextWidth = 400;  // of the right column, pixels
 QString stored_name(const ModelConfig& config) {
     return config.stored_as.empty() ? QString::fromUtf8(element_name(config.file_type).data())
                                     : QString::fromStdString(config.stored_as);
+}
+
+// A file may ask for more memory than there is.
+Result<ModelConfig> described(const std::string& path) {
+    try {
+        return describe_model(path, {});
+    } catch (const std::exception& error) {
+        return make_error(ErrorKind::Memory, path + " cannot be read: " + error.what() + ".");
+    }
 }
 
 QString derived(const QString& text) { return ModelOffer::tr("%1 [derived]").arg(text); }
@@ -115,7 +125,7 @@ ModelOffer::ModelOffer(const ModelOfferRequest& request, QWidget* parent)
     connect(buttons_, &QDialogButtonBox::accepted, this, &QDialog::accept);
     connect(buttons_, &QDialogButtonBox::rejected, this, &QDialog::reject);
     QThreadPool::globalInstance()->start([self = QPointer<ModelOffer>(this), request] {
-        auto config = std::make_shared<Result<ModelConfig>>(describe_model(request.path.toStdString(), {}));
+        auto config = std::make_shared<Result<ModelConfig>>(described(request.path.toStdString()));
         const double rate = config->ok() && request.read_bytes_per_second ? request.read_bytes_per_second() : 0;
         QMetaObject::invokeMethod(
             QCoreApplication::instance(),

@@ -157,6 +157,50 @@ TEST(Config, OptionsOfTheFamiliesAreRefusedByName) {
     EXPECT_THAT(refusal(with(gemma, "layer_types", {"full_attention"})), HasSubstr("1 entries for"));
 }
 
+// "rope_parameters" of newer files: nothing in them goes unread.
+TEST(Config, RotationObjectsAreReadWhole) {
+    const json base = without(without(without(llama(), "architectures"), "model_type"), "rope_theta");
+    json gemma = with(with(with(base, "model_type", "gemma3_text"), "head_dim", 8), "sliding_window", 16);
+    gemma["hidden_act"] = nullptr;
+    EXPECT_FLOAT_EQ(accepted(gemma).rope_theta, 1e6f) << "the family's own";
+    EXPECT_FLOAT_EQ(accepted(gemma).local_rope_theta, 1e4f);
+    EXPECT_FLOAT_EQ(accepted(with(gemma, "rope_parameters", {{"rope_type", "default"}, {"rope_theta", 7e5}})).rope_theta,
+                    7e5f);
+    const json both = {{"full_attention", {{"rope_type", "linear"}, {"factor", 8.0}, {"rope_theta", 2e6}}},
+                       {"sliding_attention", {{"rope_type", "default"}, {"rope_theta", 3e4}}}};
+    const ModelConfig nested = accepted(with(gemma, "rope_parameters", both));
+    EXPECT_FLOAT_EQ(nested.rope_theta, 2e6f);
+    EXPECT_FLOAT_EQ(nested.local_rope_theta, 3e4f);
+    EXPECT_EQ(nested.rope_divisors, std::vector<float>(4, 8.0f));
+    json scaled = both;
+    scaled["sliding_attention"]["rope_type"] = "linear";
+    EXPECT_THAT(refusal(with(gemma, "rope_parameters", scaled)), HasSubstr("of layers with a window"));
+    EXPECT_THAT(refusal(with(llama(), "rope_parameters", both)), HasSubstr("\"full_attention\" in \"rope_parameters\""));
+    EXPECT_THAT(refusal(with(llama(), "rope_parameters", {{"rope_type", "default"}, {"mrope_section", {1, 2}}})),
+                HasSubstr("\"mrope_section\" in \"rope_parameters\""));
+    const json neox = with(base, "model_type", "gpt_neox");
+    EXPECT_EQ(accepted(neox).rotary_dim, 2) << "a quarter of 8";
+    EXPECT_EQ(accepted(with(neox, "rope_parameters", {{"partial_rotary_factor", 1.0}})).rotary_dim, 0);
+    EXPECT_THAT(refusal(with(llama(), "rope_parameters", {{"partial_rotary_factor", 0.5}})),
+                HasSubstr("partial_rotary_factor"));
+}
+
+TEST(Config, NumbersThatCannotBeAreRefused) {
+    const json base = without(without(llama(), "architectures"), "model_type");
+    const json neox = with(base, "model_type", "gpt_neox");
+    for (const double part : {1e300, -1e300, 1.5, 0.0})
+        EXPECT_THAT(refusal(with(neox, "rotary_pct", part)), HasSubstr("\"rotary_pct\"")) << part;
+    EXPECT_THAT(refusal(with(gpt2(), "n_embd", std::int64_t{1} << 62)), HasSubstr("hidden size"));
+    json gemma = with(with(with(base, "model_type", "gemma3_text"), "head_dim", 8), "hidden_act", nullptr);
+    EXPECT_THAT(refusal(gemma), HasSubstr("attend to a window, and no window"));
+    gemma["sliding_window"] = 16;
+    EXPECT_THAT(refusal(with(gemma, "rope_local_base_freq", -5)), HasSubstr("local rotations"));
+    EXPECT_THAT(refusal(with(gemma, "rope_local_base_freq", 0)), HasSubstr("local rotations"));
+    const json mistral = with(with(base, "model_type", "mistral"), "layer_types",
+                              {"sliding_attention", "full_attention", "full_attention"});
+    EXPECT_THAT(refusal(mistral), HasSubstr("attend to a window, and no window"));
+}
+
 TEST(Config, EndTokensMayBeAList) {
     using Ids = std::vector<std::int64_t>;
     EXPECT_EQ(read(with(llama(), "eos_token_id", 2))->eos_token_ids, Ids{2});

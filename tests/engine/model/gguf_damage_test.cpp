@@ -182,6 +182,20 @@ void replace(GgufFile& file, std::string_view name, const std::string& bytes) {
         if (key.substr(8, name.size()) == name && static_cast<std::uint8_t>(key[0]) == name.size()) key = bytes;
 }
 
+// Nothing is made in a size that a file asks for before that is checked.
+TEST(GgufDamage, LD01_HeadsOfAHostileSize) {
+    constexpr std::uint32_t kUint64 = 10;
+    for (const std::uint64_t size : {std::uint64_t{1} << 34, std::uint64_t{1} << 40, std::uint64_t{1} << 62})
+        EXPECT_THAT(model_refusal([&](GgufFile& f) {
+                        for (const char* key : {"llama.attention.key_length", "llama.attention.value_length",
+                                                "llama.rope.dimension_count"})
+                            replace(f, key, GgufBytes().text(key).u32(kUint64).u64(size).bytes());
+                        f.text("llama.rope.scaling.type", "linear");
+                        f.real("llama.rope.scaling.factor", 2.0f);
+                    }),
+                    HasSubstr(std::to_string(size)));
+}
+
 TEST(GgufDamage, WhatWouldChangeTheResultIsRefusedByName) {
     EXPECT_EQ(model_refusal([](GgufFile&) {}), "accepted");
     EXPECT_THAT(model_refusal([](GgufFile& f) {
@@ -225,8 +239,8 @@ TEST(GgufDamage, WhatWouldChangeTheResultIsRefusedByName) {
                             GgufBytes().text("tokenizer.ggml.tokens").u32(9).u32(0).u64(4).u32(7).bytes());
                 }),
                 HasSubstr("\"tokenizer.ggml.tokens\" is an array of 4, not an array of texts"));
-    EXPECT_THAT(model_refusal([](GgufFile& f) { f.tensors[0].shape[0] = 96, f.tensors[0].bytes.resize(96 * 64 * 4); }),
-                HasSubstr("the tokenizer has ids up to 96, the embedding 96 rows"));
+    EXPECT_THAT(model_refusal([](GgufFile& f) { f.tensors[0].shape[0] = 90, f.tensors[0].bytes.resize(90 * 64 * 4); }),
+                HasSubstr("the tokenizer has ids up to 96, the embedding 90 rows"));
 }
 
 }  // namespace

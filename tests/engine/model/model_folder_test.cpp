@@ -228,6 +228,27 @@ TEST(ModelFolder, TheTokenizerMustFitTheEmbedding) {  // LD-15
     EXPECT_THAT(model_refusal(folder.path()), HasSubstr("ids up to 299, the embedding 97 rows"));
 }
 
+// As in Gemma 3, whose tokenizer has a token for pictures behind the embedding's rows.
+TEST(ModelFolder, ASpecialTokenBehindTheEmbeddingIsNeverSampledNorFed) {  // LD-15
+    for (const bool special : {true, false}) {
+        TemporaryFolder folder;
+        for (const char* name : {"config.json", "model.safetensors"}) folder.copy_fixture("l3", name);
+        auto tokenizer = nlohmann::json::parse(read_fixture("l3/tokenizer.json"));
+        tokenizer["added_tokens"].push_back({{"id", 97}, {"content", "<picture>"}, {"special", special},
+                                             {"single_word", false}, {"lstrip", false}, {"rstrip", false},
+                                             {"normalized", false}});
+        folder.write("tokenizer.json", tokenizer.dump());
+        if (!special) {  // any text may hold it
+            EXPECT_THAT(model_refusal(folder.path()), HasSubstr("ids up to 97, the embedding 97 rows"));
+            continue;
+        }
+        const auto model = open_model(folder.path(), {}, {}, {});
+        ASSERT_TRUE(model.ok()) << model.error().text();
+        EXPECT_EQ((*model)->sampled_vocabulary, 97);
+        EXPECT_EQ((*model)->tokenizer->size(), 98);
+    }
+}
+
 TEST(ModelFolder, PaddedRowsAreNeverSampled) {  // LD-15
     TemporaryFolder folder;
     for (const char* name : {"config.json", "model.safetensors"}) folder.copy_fixture("g2", name);

@@ -240,6 +240,15 @@ TEST(EmbeddedVocabulary, ByteLevelIdsAreThoseOfTheFolder) {
     EXPECT_TRUE(made(v)->adds_bos()) << "where the file does not say";
 }
 
+// Qwen's own tokenizer.json composes characters first, and its GGUF files do not say so.
+TEST(EmbeddedVocabulary, QwenComposes) {
+    EmbeddedVocabulary v = byte_level();
+    v.pre = "qwen2";
+    EXPECT_EQ(encode(*made(v), "e\u0301", {}), encode(*made(v), "\u00e9", {}));
+    v.pre = "gpt-2";
+    EXPECT_NE(encode(*made(v), "e\u0301", {}), encode(*made(v), "\u00e9", {}));
+}
+
 TEST(EmbeddedVocabulary, PreTokenizersAreKnownByName) {
     const auto cut = [](const char* name, std::string_view text) {
         const auto named = named_pre_tokenizer(name);

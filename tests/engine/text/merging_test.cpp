@@ -136,7 +136,7 @@ TEST(Merging, IsCancelled) {
     const auto tokenizer = *load_tokenizer(fixture_path("tokenizer-gpt2"), {});
     std::stop_source stop;
     stop.request_stop();
-    for (const std::string& text : {std::string(1 << 20, 'a'), [] {
+    for (const std::string& text : {std::string("hello"), std::string(1 << 20, 'a'), [] {
              std::string words;
              while (words.size() < (1 << 20)) words += "ab cd ";
              return words;

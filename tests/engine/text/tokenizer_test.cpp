@@ -236,6 +236,14 @@ TEST(Tokenizer, FingerprintsTellVocabulariesApart) {
     EXPECT_EQ(fixture("tokenizer-gpt2")->fingerprint(), fixture("tokenizer-gpt2")->fingerprint());
     EXPECT_NE(fixture("tokenizer-gpt2")->fingerprint(), fixture("tokenizer-han")->fingerprint());
     EXPECT_NE(fixture("tokenizer-gpt2")->fingerprint(), fixture("tokenizer-llama3")->fingerprint());
+    // One option that changes ids.
+    auto json = nlohmann::json::parse(read_fixture("tokenizer-gpt2/tokenizer.json"));
+    const auto fingerprint = [&json] {
+        return BpeTokenizer::make(std::move(*read_tokenizer_json(json.dump(), "t")), "t").value()->fingerprint();
+    };
+    const auto before = fingerprint();
+    json["model"]["ignore_merges"] = true;
+    EXPECT_NE(fingerprint(), before);
 }
 
 }  // namespace

@@ -124,11 +124,14 @@ private:
                                  tr("Time since the first step: here recompute turns quadratic and worse"), true);
         log_ = make_button(tools, tr("log"), tr("Logarithmic axes: a power of the length is a straight line"), true);
         sweep_button_ = make_button(tools, tr("Sweep…"), tr("Measure chosen lengths and caches with repeats"), true);
+        export_button_ = make_button(tools, tr("Export"), tr("Save this chart or its data"), false);
+        export_button_->setProperty("givesWay", true);  // the menu saves every chart
+        // Made after it, so that it gives way later; in a narrow window the panel can be enlarged.
         operations_button_ = make_button(tools, tr("operations"),
                                          tr("Where the time of the viewed step goes, and what share that is of what this "
                                             "machine can do"), true);
-        export_button_ = make_button(tools, tr("Export"), tr("Save this chart or its data"), false);
-        export_button_->setProperty("givesWay", true);  // the menu saves every chart
+        operations_button_->setProperty("givesWay", true);
+        row->insertWidget(row->indexOf(export_button_), operations_button_);
         auto* group = new QButtonGroup(tools);
         group->addButton(per_token_);
         group->addButton(cumulated_);
