@@ -11,6 +11,7 @@
 #include "app/cli/arguments.h"
 #include "app/cli/commands.h"
 #include "app/cli/output.h"
+#include "engine/support/utf8.h"
 #ifdef DECODESCOPE_UI
 #include "app/gui_commands.h"
 #endif
@@ -20,7 +21,7 @@ namespace {
 
 int fail(const Error& error, int code) {
     flush_out();
-    print_message("decodescope: error: {}\n", error.text());
+    print_message("decodescope: error: {}\n", utf8_escaped(error.text()));
     return code;
 }
 
