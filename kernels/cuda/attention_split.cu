@@ -7,7 +7,8 @@ namespace decodescope::cuda {
 namespace {
 
 // Two threads take the fours of a row in turns: with rows eight floats apart no two of them meet in a bank.
-__device__ int row_stride(int head_dim) { return padded_four(head_dim) + 8; }
+__host__ __device__ int row_width(int head_dim) { return piece_columns(head_dim, kWholeHead, kWholeHead); }
+__host__ __device__ int row_stride(int head_dim) { return row_width(head_dim) + 8; }
 
 struct RangeShared {
     float *tile, *q, *turned, *scores, *largest, *sums;
@@ -18,17 +19,18 @@ __device__ RangeShared divide(float* memory, int head_dim) {
     RangeShared s;
     s.tile = memory;
     s.q = s.tile + kSplitEntries * row_stride(head_dim);
-    s.turned = s.q + kHeadsPerBlock * padded_four(head_dim);
-    s.scores = s.turned + kHeadsPerBlock * padded_four(head_dim);
+    s.turned = s.q + kHeadsPerBlock * row_width(head_dim);
+    s.scores = s.turned + kHeadsPerBlock * row_width(head_dim);
     s.largest = s.scores + kHeadsPerBlock * kSplitEntries;
     s.sums = s.largest + kHeadsPerBlock;
     s.seen = reinterpret_cast<int*>(s.sums + kHeadsPerBlock);
     return s;
 }
 
-// scores[h][e] = scale * (q_h . key_e), -infinity where not seen.
-__device__ void score(const AttentionArgs& a, const RangeShared& s, int heads) {
-    const int fours = padded_four(a.head_dim) / 4, width = padded_four(a.head_dim);
+// scores[h][e] = scale * (q_h . key_e), -infinity where not seen; sums of products until the last columns are there.
+__device__ void score(const AttentionArgs& a, const RangeShared& s, int heads, Columns columns) {
+    const int fours = (columns.end - columns.begin) / 4, width = row_width(a.head_dim);
+    const bool last = columns.end == padded_four(a.head_dim);
     const int part = threadIdx.x % 2;
     const int e = threadIdx.x / 2, seen = s.seen[e];
     const float4* key = reinterpret_cast<const float4*>(s.tile + e * row_stride(a.head_dim));
@@ -40,7 +42,10 @@ __device__ void score(const AttentionArgs& a, const RangeShared& s, int heads) {
                 sum += q[i].x * key[i].x + q[i].y * key[i].y + q[i].z * key[i].z + q[i].w * key[i].w;
         }
         sum += __shfl_xor_sync(kWholeWarp, sum, 1);
-        if (part == 0) s.scores[h * kSplitEntries + e] = seen != 0 ? sum * a.scale : -INFINITY;
+        if (part != 0) continue;
+        float& score = s.scores[h * kSplitEntries + e];
+        if (columns.begin > 0) sum += score;
+        score = !last ? sum : seen != 0 ? sum * a.scale : -INFINITY;
     }
 }
 
@@ -62,14 +67,14 @@ __device__ void exponentials(const RangeShared& s, int heads) {
     }
 }
 
-__device__ void mix(const AttentionArgs& a, const RangeShared& s, int row, int first_head, int heads) {
-    const int d = a.head_dim, stride = row_stride(d);
+__device__ void mix(const AttentionArgs& a, const RangeShared& s, int row, int first_head, int heads, Columns columns) {
+    const int d = a.head_dim, stride = row_stride(d), width = min(columns.end, d) - columns.begin;
     const bool alone = a.splits == 1;
-    for (int item = threadIdx.x; item < heads * d; item += kAttentionThreads) {
-        const int h = item / d, i = item % d;
+    for (int item = threadIdx.x; item < heads * width; item += kAttentionThreads) {
+        const int h = item / width, within = item % width, i = columns.begin + within;
         const float* weights = s.scores + h * kSplitEntries;
         float sum = 0.0f;
-        for (int e = 0; e < kSplitEntries; ++e) sum += weights[e] * s.tile[e * stride + i];
+        for (int e = 0; e < kSplitEntries; ++e) sum += weights[e] * s.tile[e * stride + within];
         const std::int64_t head_row = static_cast<std::int64_t>(row) * a.heads + first_head + h;
         if (alone) {
             a.out[head_row * d + i] = s.sums[h] == 0.0f ? 0.0f : sum * (1.0f / s.sums[h]);
@@ -114,19 +119,25 @@ __global__ void __launch_bounds__(kAttentionThreads, 4) attend_range(AttentionAr
         }
         s.seen[e] = seen;
     }
-    for (int h = threadIdx.x / 32; h < heads; h += kAttentionThreads / 32)
-        load_query(a, row, first_head + h, visibility.sink_shift, s.q + h * padded_four(a.head_dim),
-                   s.turned + h * padded_four(a.head_dim));
-    __syncthreads();
-    const int stride = row_stride(a.head_dim);
-    load_tile(view.k, view, kv_head, begin, kSplitEntries, s.seen, a.head_dim, stride, s.tile);
-    __syncthreads();
-    score(a, s, heads);
-    __syncthreads();
-    load_tile(view.v, view, kv_head, begin, kSplitEntries, s.seen, a.head_dim, stride, s.tile);
-    exponentials(s, heads);
-    __syncthreads();
-    mix(a, s, row, first_head, heads);
+    const int stride = row_stride(a.head_dim), width = row_width(a.head_dim);
+    for (int column = 0; column < a.head_dim; column += width) {
+        const Columns columns = columns_from(column, a.head_dim, width);
+        for (int h = threadIdx.x / 32; h < heads; h += kAttentionThreads / 32)
+            load_query(a, row, first_head + h, visibility.sink_shift, columns, s.q + h * width, s.turned + h * width);
+        if (column == 0) __syncthreads();  // what is seen
+        load_tile(view.k, view, kv_head, begin, kSplitEntries, s.seen, a.head_dim, columns, stride, s.tile);
+        __syncthreads();
+        score(a, s, heads, columns);
+        __syncthreads();
+    }
+    for (int column = 0; column < a.head_dim; column += width) {
+        const Columns columns = columns_from(column, a.head_dim, width);
+        if (column > 0) __syncthreads();
+        load_tile(view.v, view, kv_head, begin, kSplitEntries, s.seen, a.head_dim, columns, stride, s.tile);
+        if (column == 0) exponentials(s, heads);
+        __syncthreads();
+        mix(a, s, row, first_head, heads, columns);
+    }
     if (a.weights != nullptr) write_weights(a, s, row, first_head, heads, begin, entries);
 }
 
@@ -161,9 +172,8 @@ __global__ void __launch_bounds__(kAttentionThreads) merge_ranges(AttentionArgs 
 }
 
 std::size_t range_shared_bytes(int head_dim) {
-    const int width = (head_dim + 3) / 4 * 4;
-    const int floats = kSplitEntries * (width + 8) + 2 * kHeadsPerBlock * width + kHeadsPerBlock * kSplitEntries +
-                       2 * kHeadsPerBlock;
+    const int floats = kSplitEntries * row_stride(head_dim) + 2 * kHeadsPerBlock * row_width(head_dim) +
+                       kHeadsPerBlock * kSplitEntries + 2 * kHeadsPerBlock;
     return static_cast<std::size_t>(floats + kSplitEntries) * 4;
 }
 

@@ -193,7 +193,7 @@ void CudaBackend::add_rotations(CudaStep& step) {
 }
 
 Status CudaBackend::allocate_values(CudaStep& step, const CompileOptions& options) {
-    std::int64_t rounded = 0;
+    std::int64_t rounded = 0, widened = 0;
     for (const ValueDesc& value : step.program_.values) {
         const std::int64_t rows = value.logits_rows_only ? options.max_logits_rows : options.max_rows;
         auto buffer = memory_->allocate(static_cast<std::size_t>(rows * value.width) * sizeof(float),
@@ -203,9 +203,13 @@ Status CudaBackend::allocate_values(CudaStep& step, const CompileOptions& option
     }
     for (const OpDesc& op : step.program_.ops) {
         const std::int64_t rows = op.logits_rows_only ? options.max_logits_rows : options.max_rows;
-        if (op.kind == OpKind::Linear && rows > kFewRows && step.weight(op).type != ElementType::F32)
-            rounded = std::max(rounded, rows * op.in_width * 2);
+        if (op.kind != OpKind::Linear || rows <= kFewRows || step.weight(op).type == ElementType::F32) continue;
+        rounded = std::max(rounded, rows * op.in_width * 2);
+        if (step.weight(op).type != ElementType::I8) continue;
+        const auto room = std::max(static_cast<std::int64_t>(options_.widened_bytes), op.in_width * 2);  // for a row
+        widened = std::max(widened, std::min(room, op.out_width * op.in_width * 2));
     }
+    if (widened > 0) DS_RETURN_IF_ERROR(grow(step.widened_, static_cast<std::size_t>(widened)));
     if (rounded > 0) DS_RETURN_IF_ERROR(grow(step.rounded_, static_cast<std::size_t>(rounded)));
     if (options.max_rows > kFewRows || options.max_logits_rows > kFewRows) DS_RETURN_IF_ERROR(prepare_blas());
     return grow(step.host_logits_,

@@ -16,6 +16,7 @@ struct CudaBackendOptions {
     std::int64_t memory_limit_bytes = 0;  // in all; 0: nine tenths of the device's memory
     bool keep_freed = true;               // see DeviceMemoryOptions
     bool graphs = true;                   // false: decode steps are launched piece by piece
+    std::size_t widened_bytes = std::size_t{16} << 20;  // int8 weights in f16 at a time, for products of many rows
     std::string id = "cuda";
 };
 

@@ -37,7 +37,7 @@ public:
             if (buffer) bytes += static_cast<std::int64_t>(buffer->bytes());
         };
         for (const BufferPtr& value : values_) add(value);
-        for (const BufferPtr* buffer : {&rounded_, &partials_, &tables_, &weights_out_, &sums_out_}) add(*buffer);
+        for (const BufferPtr* buffer : {&rounded_, &widened_, &partials_, &tables_, &weights_out_, &sums_out_}) add(*buffer);
         for (const auto& table : rotation_tables_) bytes += table->bytes();
         return bytes;
     }
@@ -57,6 +57,7 @@ public:
     std::vector<std::shared_ptr<RotationTable>> rotation_tables_;  // the distinct ones
     std::vector<BufferPtr> values_;  // [values], each [rows, width] f32
     BufferPtr rounded_;              // inputs of products in 16 bits
+    BufferPtr widened_;              // int8 weights in f16, some rows at a time
     BufferPtr partials_;             // of attention split over the length
     BufferPtr tables_;
     BufferPtr weights_out_, sums_out_;  // attention weights that are wanted, see weight_capture.h

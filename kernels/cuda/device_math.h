@@ -83,6 +83,19 @@ __device__ inline float load_element(const void* data, int type, std::int64_t in
     return type == kTypeF16 ? half_bits_to_float(bits) : bfloat_bits_to_float(bits);
 }
 
+// A matrix in int8 as kernels/api/int8_weights.h lays it out: codes in blocks of 32 columns, then an f16 scale per block.
+constexpr int kInt8Block = 32;
+__device__ inline std::int64_t int8_blocks(int columns) { return (columns + kInt8Block - 1) / kInt8Block; }
+__device__ inline std::int64_t int8_matrix_row_bytes(int columns) { return int8_blocks(columns) * (kInt8Block + 2); }
+__device__ inline float int8_block_scale(const unsigned char* row, int columns, int column) {
+    const auto* scales = reinterpret_cast<const unsigned short*>(row + int8_blocks(columns) * kInt8Block);
+    return half_bits_to_float(scales[column / kInt8Block]);
+}
+__device__ inline float int8_matrix_element(const unsigned char* row, int columns, int column) {
+    const float code = static_cast<float>(static_cast<signed char>(row[column]));
+    return int8_block_scale(row, columns, column) * code;  // exact: 11 bits times 7
+}
+
 // A stored row of one head, wherever it lies.
 struct StoredRow {
     const unsigned char* data;

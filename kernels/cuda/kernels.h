@@ -12,7 +12,7 @@ namespace decodescope::cuda {
 
 constexpr int kFewRows = 8;            // products of up to so many rows are ours, others go to cuBLAS
 constexpr int kMostProducts = 3;       // products of one input in one launch
-constexpr int kLargestHead = 128;      // elements: what fits into the shared memory that every device has
+constexpr int kLargestHead = 256;      // elements: what fits into the shared memory that every device has
 constexpr int kSplitRows = 4;          // sequences of up to so many rows have their attention split over the length
 constexpr int kSplitEntries = 64;      // entries that one block of the split reads
 constexpr int kTileRows = 16;          // rows of a tile in the attention of long steps
@@ -63,6 +63,9 @@ struct ProductsArgs {
     bool swapped;        // SwiGlu: the second product is the gate
 };
 void launch_products(const ProductsArgs& args, cudaStream_t stream);
+
+// Rows of an int8 matrix as f16: out [rows, columns]. For cuBLAS, which has no products with scales per block.
+void launch_widen(const void* weights, int rows, int columns, void* out, cudaStream_t stream);
 
 // out = f(a) or f(a, b), [rows, width]; bias_a and bias_b, [width], are added to a and b before and kept there.
 struct PointwiseArgs {

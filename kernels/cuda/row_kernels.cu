@@ -10,9 +10,12 @@ constexpr int kThreads = 256;
 __global__ void lookup_rows(LookupArgs a) {
     const int row = blockIdx.x;
     const std::int64_t from = static_cast<std::int64_t>(a.indices[row]) * a.width;
+    const auto* codes = static_cast<const unsigned char*>(a.table) + a.indices[row] * int8_matrix_row_bytes(a.width);
     const std::int64_t to = static_cast<std::int64_t>(row) * a.width;
     for (int i = threadIdx.x; i < a.width; i += blockDim.x) {
-        const float x = load_element(a.table, a.type, from + i) * a.scale;
+        const float kept = a.type == kTypeI8 ? int8_matrix_element(codes, a.width, i)
+                                             : load_element(a.table, a.type, from + i);
+        const float x = kept * a.scale;
         a.out[to + i] = a.in == nullptr ? x : a.in[to + i] + x;
     }
 }

@@ -1,5 +1,7 @@
 #include "kernels/cuda/step_launcher.h"
 
+#include <algorithm>
+
 #include "kernels/cuda/cuda_error.h"
 
 namespace decodescope::cuda {
@@ -19,9 +21,12 @@ Epilogue epilogue_of(OpKind kind) {
     }
 }
 
+// In what products of many rows take their inputs. int8 weights become f16 before.
+ElementType input_type(ElementType weights) { return weights == ElementType::I8 ? ElementType::F16 : weights; }
+
 cudaDataType_t blas_type(ElementType type) {
     if (type == ElementType::F32) return CUDA_R_32F;
-    return type == ElementType::F16 ? CUDA_R_16F : CUDA_R_16BF;
+    return type == ElementType::BF16 ? CUDA_R_16BF : CUDA_R_16F;
 }
 
 }  // namespace
@@ -125,21 +130,37 @@ void StepLauncher::few_row_products(const Piece& piece, int rows) {
     launch_products(args, stream_);
 }
 
-// Row-major out = x weight^T is column-major out^T = weight x^T: the weight is given as the transposed first matrix.
+// int8 weights: some outputs after the other, as many as fit into the room for their f16.
 Status StepLauncher::multiply(const OpDesc& op, const void* x, int rows) {
     const HostTensor& weight = step_.weight(op);
+    const auto out = static_cast<int>(op.out_width), in = static_cast<int>(op.in_width);
+    if (weight.type != ElementType::I8) return multiply_outputs(op, weight.data, x, rows, 0, out);
+    const auto most = static_cast<int>(step_.widened_->bytes() / (static_cast<std::size_t>(in) * 2));
+    for (int first = 0; first < out; first += most) {
+        const int outputs = std::min(most, out - first);
+        launch_widen(weight.row(first), outputs, in, step_.widened_->data(), stream_);
+        DS_RETURN_IF_ERROR(check(cudaGetLastError(), "widening weights"));
+        DS_RETURN_IF_ERROR(multiply_outputs(op, step_.widened_->data(), x, rows, first, outputs));
+    }
+    return {};
+}
+
+// Row-major out = x weight^T is column-major out^T = weight x^T: the weight is given as the transposed first matrix.
+Status StepLauncher::multiply_outputs(const OpDesc& op, const void* weights, const void* x, int rows, int first,
+                                      int outputs) {
     const float one = 1.0f, zero = 0.0f;
     const auto in = static_cast<int>(op.in_width), out = static_cast<int>(op.out_width);
-    const cudaDataType_t type = blas_type(weight.type);
-    return check(cublasGemmEx(blas_, CUBLAS_OP_T, CUBLAS_OP_N, out, rows, in, &one, weight.data, type, in, x, type, in,
-                              &zero, step_.value(op.out), CUDA_R_32F, out, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT),
+    const cudaDataType_t type = blas_type(step_.weight(op).type);
+    return check(cublasGemmEx(blas_, CUBLAS_OP_T, CUBLAS_OP_N, outputs, rows, in, &one, weights, type, in, x, type, in,
+                              &zero, step_.value(op.out) + first, CUDA_R_32F, out, CUBLAS_COMPUTE_32F,
+                              CUBLAS_GEMM_DEFAULT),
                  "the product \"" + std::string(op_name(op.id)) + "\"");
 }
 
 Status StepLauncher::many_row_products(const Piece& piece, int rows) {
     const OpDesc& first = step_.op(piece.ops.front());
     const void* x = step_.value(first.in0);
-    if (const ElementType type = step_.weight(first).type; type != ElementType::F32) {
+    if (const ElementType type = input_type(step_.weight(first).type); type != ElementType::F32) {
         launch_round(step_.value(first.in0), step_.rounded_->data(), static_cast<int>(type), rows * first.in_width,
                      stream_);
         x = step_.rounded_->data();

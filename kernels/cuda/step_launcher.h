@@ -29,6 +29,7 @@ private:
     void few_row_products(const Piece& piece, int rows);
     Status many_row_products(const Piece& piece, int rows);
     Status multiply(const OpDesc& op, const void* x, int rows);
+    Status multiply_outputs(const OpDesc& op, const void* weights, const void* x, int rows, int first, int outputs);
     void finish_products(const Piece& piece, int rows);
     void pointwise(const OpDesc& op, int rows);
     void rotate_store(const Piece& piece);

@@ -15,7 +15,7 @@ constexpr std::size_t kLoadBytes = std::size_t{4} << 20;  // of weights that are
 Status load_tensor(const WeightTensor& tensor, HostWeights& weights, std::size_t index, PinnedBuffer& staging,
                    cudaStream_t stream, const std::function<bool(std::int64_t)>& done) {
     const HostTensor& kept = weights.tensors()[index];
-    const auto row_bytes = static_cast<std::int64_t>(element_bytes(kept.type)) * kept.columns;
+    const std::int64_t row_bytes = weight_row_bytes(kept.type, kept.columns);
     const std::int64_t rows = static_cast<std::int64_t>(staging.bytes()) / row_bytes;
     for (std::int64_t row = 0; row < kept.rows; row += rows) {
         const std::int64_t end = std::min(row + rows, kept.rows);
@@ -35,9 +35,6 @@ Status load_tensor(const WeightTensor& tensor, HostWeights& weights, std::size_t
 
 Result<WeightSetPtr> load_to_device(const WeightTable& table, WeightType type, DeviceMemory& memory, cudaStream_t stream,
                                     const ProgressFn& progress, std::stop_token stop) {
-    if (type == WeightType::Int8)
-        return make_error(ErrorKind::Unsupported, "int8 weights are computed by the CPU backends only.",
-                          "Choose f16 weights, or --backend cpu.");
     auto planned = HostWeights::plan(
         table, type, [&memory](std::size_t bytes) { return memory.allocate(bytes, MemoryPurpose::Weights); });
     if (!planned) return planned.error();
@@ -45,7 +42,7 @@ Result<WeightSetPtr> load_to_device(const WeightTable& table, WeightType type, D
     std::int64_t total = 0, loaded = 0, widest = 0;
     for (const HostTensor& tensor : weights.tensors()) {
         total += tensor.rows * tensor.columns;
-        widest = std::max(widest, tensor.columns * static_cast<std::int64_t>(element_bytes(tensor.type)));
+        widest = std::max(widest, weight_row_bytes(tensor.type, tensor.columns));
     }
     const auto bytes = std::min<std::size_t>(kLoadBytes, static_cast<std::size_t>(weights.bytes()));
     auto staging = memory.allocate_pinned(std::max(bytes, static_cast<std::size_t>(widest)));

@@ -23,7 +23,7 @@ TEST_P(CudaConformance, EqualsReference) {
     for (std::size_t i = 0; i < group.rows.size(); ++i) {
         simt::settings().schedule = kSchedules[i % 4];
         simt::settings().seed = i;
-        EXPECT_EQ(conformance::check(*backend, group.rows[i], {cuda::kFewRows, false}), "")
+        EXPECT_EQ(conformance::check(*backend, group.rows[i], {cuda::kFewRows}), "")
             << group.rows[i].name << ", " << schedule_name(kSchedules[i % 4]);
     }
     RecordProperty("rows", static_cast<int>(group.rows.size()));

@@ -146,7 +146,7 @@ TEST_F(CudaSteps, UnwrittenAndUnseenEntriesDoNotMatter) {
 
 TEST_F(CudaSteps, LargeHeadsAreRefused) {
     TinyShape shape;
-    shape.head_dim = 130, shape.heads = shape.kv_heads = 1, shape.hidden = 16;
+    shape.head_dim = 258, shape.heads = shape.kv_heads = 1, shape.hidden = 16;
     ProgramBuilder builder(1);
     test::build_tiny_model(shape, builder);
     const auto backend = make_emulated();
@@ -155,7 +155,7 @@ TEST_F(CudaSteps, LargeHeadsAreRefused) {
     auto step = backend->compile(builder.program, *weights, {});
     ASSERT_FALSE(step.ok());
     EXPECT_EQ(step.error().kind, ErrorKind::Unsupported);
-    EXPECT_THAT(step.error().message, HasSubstr("130"));
+    EXPECT_THAT(step.error().message, HasSubstr("258"));
     EXPECT_FALSE(backend->compile(builder.program, nullptr, {}).ok());
 }
 
@@ -182,6 +182,60 @@ TEST_F(CudaSteps, WeightsProgressCancelAndTypes) {
     ASSERT_FALSE(cancelled.ok());
     EXPECT_EQ(cancelled.error().kind, ErrorKind::Cancelled);
     EXPECT_EQ(backend->memory().allocations[0], 1);
+}
+
+// Twenty rows and three more, one by one: the logits of the last row of each step.
+std::vector<float> logits_of(Backend& backend, const TinyShape& shape, WeightType type) {
+    ProgramBuilder builder(4);
+    test::build_tiny_model(shape, builder);
+    CompileOptions options;
+    options.max_rows = options.max_logits_rows = 20;
+    auto weights = backend.load_weights(builder.table, builder.program, type, {}, {});
+    EXPECT_TRUE(weights.ok()) << weights.error().text();
+    auto compiled = backend.compile(builder.program, *weights, options);
+    EXPECT_TRUE(compiled.ok()) << compiled.error().text();
+    const std::unique_ptr<CompiledStep> step = std::move(*compiled);
+    const auto cache = TestCache::make(backend, {shape.layers, shape.kv_heads, shape.head_dim, 24, ElementType::I8,
+                                                 ElementType::F16, test::Layout::Paged});
+    std::vector<float> all;
+    for (int first = 0; first < 23;) {
+        const int rows = first == 0 ? 20 : 1;
+        const std::vector<KvView> views = cache->views(first + rows);
+        const StepResult result = test::run_step(
+            backend, *step, StepCase::causal(std::vector<std::int32_t>(static_cast<std::size_t>(rows), 5), first),
+            {{0, rows, views}});
+        EXPECT_TRUE(result.status.ok()) << result.status.error().text();
+        all.insert(all.end(), result.logits.begin(), result.logits.end());
+        first += rows;
+    }
+    return all;
+}
+
+TEST_F(CudaSteps, WholeModelsWithLargeHeads) {
+    const auto reference = make_reference_backend();
+    for (const int head_dim : {132, 256}) {
+        TinyShape shape = tiny();
+        shape.head_dim = head_dim, shape.type = ElementType::F32;
+        EXPECT_LE(test::relative_difference(logits_of(*make_emulated(), shape, WeightType::AsInFile),
+                                            logits_of(*reference, shape, WeightType::AsInFile)),
+                  2e-5)
+            << head_dim;
+    }
+}
+
+// Products of many rows take the weights in f16, in one piece or in many: the same numbers.
+TEST_F(CudaSteps, WholeModelsWithInt8Weights) {
+    const auto reference = make_reference_backend();
+    const std::vector<float> expected = logits_of(*reference, tiny(), WeightType::Int8);
+    cuda::CudaBackendOptions options;
+    std::vector<float> whole;
+    for (const std::size_t bytes : {std::size_t{16} << 20, std::size_t{130}, std::size_t{1}}) {
+        options.widened_bytes = bytes;
+        const std::vector<float> got = logits_of(*make_emulated(options), tiny(), WeightType::Int8);
+        EXPECT_LE(test::relative_difference(got, expected), 2e-3) << bytes;
+        if (whole.empty()) whole = got;
+        EXPECT_EQ(got, whole) << bytes;
+    }
 }
 
 // CU-09: an f32 model's products are f32, also those of cuBLAS; the emulation refuses TF32.

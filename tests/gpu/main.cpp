@@ -50,7 +50,7 @@ int check_rows(const Device& device, bool small) {
     for (const conformance::Group& group : conformance::groups()) {
         const std::size_t stride = small ? std::max<std::size_t>(group.rows.size() / 4, 1) : 1;
         for (std::size_t i = 0; i < group.rows.size(); i += stride) {
-            const std::string text = conformance::check(*backend, group.rows[i], {kExactProductRows, false});
+            const std::string text = conformance::check(*backend, group.rows[i], {kExactProductRows});
             ++rows;
             if (text.empty()) continue;
             ++failures;

@@ -49,9 +49,8 @@ const std::vector<Group>& groups();
 // What a backend may do that the CPU does not.
 struct Allowance {
     // Products with 16-bit weights of more rows than this round their inputs to the weights' type, as tensor cores take
-    // them: 2^-11 of an input in f16, 2^-8 in bf16.
+    // them: 2^-11 of an input in f16, 2^-8 in bf16. int8 weights and their inputs become f16.
     std::int64_t exact_product_rows = std::numeric_limits<std::int64_t>::max();
-    bool int8_weights = true;  // false: rows with them must be refused
 };
 
 // "" or what differs, for one row.

@@ -208,6 +208,27 @@ Group sink_shift_group() {
     return group;
 }
 
+// Heads that do not fit into the fast memory of a device as a whole.
+Group large_heads_group() {
+    Group group{"attention, large heads", {}};
+    constexpr int kDims[] = {256, 130, 192, 250, 132};
+    int turn = 0;
+    for (const int rows : {1, 3, 17})
+        for (const int entries : {17, 64, 131}) {
+            AttentionCase c;
+            c.rows = rows, c.entries = entries, c.head_dim = kDims[turn % 5];
+            c.heads = turn % 2 == 0 ? 6 : 2, c.kv_heads = 2;
+            c.k_type = kTypes[turn % 4], c.v_type = kTypes[turn / 2 % 4];
+            c.layout = static_cast<Layout>((turn + rows) % 4);
+            c.capture = turn % 3 != 0;
+            if (turn % 2 == 0) c.ring = true, c.window = 25, c.sinks = 5;
+            if (turn % 2 == 0 && c.head_dim % 2 == 0) c.sink_shift = 7;
+            add(group, c);
+            ++turn;
+        }
+    return group;
+}
+
 // q . k = 128 * 256 * 256 does not fit into f16; scores and sums must be f32.
 Group range_group() {
     Group group{"attention, large scores", {}};
@@ -270,7 +291,7 @@ Group store_group() {
 
 std::vector<Group> attention_groups() {
     return {store_group(),  entries_group(),    rows_group(), visibility_group(),
-            staged_group(), sink_shift_group(), range_group()};
+            staged_group(), sink_shift_group(), range_group(), large_heads_group()};
 }
 
 }  // namespace decodescope::conformance
