@@ -34,8 +34,8 @@ std::string stored_name(const ModelConfig& config) {
 
 // What the backend keeps; and what the program keeps beside it because the file's own bytes cannot be used.
 std::string weights_text(const ModelConfig& config) {
-    std::string text = fmt::format("{} in {}", bytes_text(config.weight_bytes(config.file_type)),
-                                   element_name(config.file_type));
+    std::string text = fmt::format("{} in {}", bytes_text(config.file_weight_bytes()),
+                                   config.kept_bytes > 0 ? config.stored_as : element_name(config.file_type));
     if (config.widened_bytes > 0)
         text += fmt::format(", and {} made of the file's {}", bytes_text(config.widened_bytes), stored_name(config));
     return text;
@@ -80,8 +80,8 @@ Status run_info(const Arguments& arguments) {
         j["tied_head"] = c.tied_head;
         j["end_tokens"] = c.end_tokens;
         j["file_type"] = stored_name(c);
-        j["weight_bytes"] = c.weight_bytes(c.file_type);
-        j["weight_type"] = element_name(c.file_type);
+        j["weight_bytes"] = c.file_weight_bytes();
+        j["weight_type"] = c.kept_bytes > 0 ? c.stored_as : std::string(element_name(c.file_type));
         j["widened_bytes"] = c.widened_bytes;
         j["window"] = c.window;
         j["parameters"] = c.parameters();

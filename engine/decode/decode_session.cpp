@@ -32,6 +32,7 @@ Result<LoadedModelPtr> load_model(ModelPtr model, std::shared_ptr<Backend> backe
     loaded->program = emit_program(*model, resolve_weight_type(model->config, type));
     auto weights = backend->load_weights(model->weights, loaded->program, type, progress, stop);
     if (!weights.ok()) return weights.error();
+    if (type == WeightType::AsInFile) price_program(loaded->program, **weights);
     loaded->model = std::move(model);
     loaded->backend = std::move(backend);
     loaded->weights = std::move(*weights);

@@ -57,9 +57,8 @@ public:
             view.name = fmt::format("{} ({} part)", tensor.name, names[part]);
             view.rows = rows;
             if (tensor.data != nullptr) {
-                const std::int64_t elements = static_cast<std::int64_t>(part) * rows * tensor.row_stride;
                 view.data = static_cast<const std::byte*>(tensor.data) +
-                            elements * static_cast<std::int64_t>(element_bytes(tensor.type));
+                            tensor.row_offset(static_cast<std::int64_t>(part) * rows);
             }
             if (part == 0) {
                 out_.table.tensors[static_cast<std::size_t>(whole)] = view;
@@ -114,6 +113,7 @@ private:
         weight.name = name;
         weight.data = tensor->data;
         weight.type = element_type_of(tensor->dtype).value_or(ElementType::F32);
+        weight.blocks = tensor->blocks;
         set_shape(weight, tensor->by_columns);
         out_.table.tensors.push_back(std::move(weight));
         return static_cast<int>(out_.table.tensors.size()) - 1;
@@ -294,7 +294,7 @@ void align(WeightTable& table, const TensorSet& set) {
     owner->files = set.owner;
     for (WeightTensor& tensor : table.tensors) {
         const std::size_t size = element_bytes(tensor.type);
-        if (reinterpret_cast<std::uintptr_t>(tensor.data) % size == 0) continue;
+        if (tensor.blocks != nullptr || reinterpret_cast<std::uintptr_t>(tensor.data) % size == 0) continue;
         const std::int64_t last = (tensor.rows - 1) * tensor.row_stride + (tensor.columns - 1) * tensor.column_stride;
         const std::size_t bytes = static_cast<std::size_t>(last + 1) * size;
         owner->copies.push_back(std::make_unique<std::byte[]>(bytes));  // aligned for every element type

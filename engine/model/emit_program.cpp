@@ -184,6 +184,16 @@ private:
 
 StepProgram emit_program(const Model& model, ElementType matrix_type) { return Emitter(model, matrix_type).run(); }
 
+void price_program(StepProgram& program, const WeightSet& weights) {
+    for (OpDesc& op : program.ops) {
+        if (op.kind == OpKind::Linear)
+            op.weight_bytes = op.out_width * weight_row_bytes(weights.kept_as(op.weight), op.in_width) +
+                              (op.bias == kNone ? 0 : 4 * op.out_width);
+        if (op.kind == OpKind::Embed || op.kind == OpKind::AddPosition)
+            op.weight_bytes = weight_row_bytes(weights.kept_as(op.weight), op.out_width);
+    }
+}
+
 ElementType resolve_weight_type(const ModelConfig& config, WeightType type) {
     switch (type) {
         case WeightType::AsInFile: return config.file_type;

@@ -119,11 +119,83 @@ void widen_q6_k(const std::byte* block, float* out) {
     }
 }
 
+// ---- the same as codes with scales and minima, 32 elements at a time
+
+void set_scales(CodedBlock& out, float scale, float minimum) {
+    out.scale[0] = out.scale[1] = scale;
+    out.minimum[0] = out.minimum[1] = minimum;
+}
+
+// Low nibbles at `nibbles`, fifth bits at `fifth` (null: none).
+void take_codes(const std::byte* nibbles, const std::byte* fifth, CodedBlock& out) {
+    for (int i = 0; i < kSmall / 2; ++i) {
+        const int other = i + kSmall / 2;
+        out.codes[i] = static_cast<std::uint8_t>(low(nibbles + i) | (fifth != nullptr ? fifth_bit(fifth, i) : 0));
+        out.codes[other] =
+            static_cast<std::uint8_t>(high(nibbles + i) | (fifth != nullptr ? fifth_bit(fifth, other) : 0));
+    }
+}
+
+void code_q4_0(const std::byte* block, int, CodedBlock& out) {
+    take_codes(block + 2, nullptr, out);
+    set_scales(out, half_at(block), 8 * half_at(block));
+}
+void code_q4_1(const std::byte* block, int, CodedBlock& out) {
+    take_codes(block + 4, nullptr, out);
+    set_scales(out, half_at(block), -half_at(block + 2));
+}
+void code_q5_0(const std::byte* block, int, CodedBlock& out) {
+    take_codes(block + 6, block + 2, out);
+    set_scales(out, half_at(block), 16 * half_at(block));
+}
+void code_q5_1(const std::byte* block, int, CodedBlock& out) {
+    take_codes(block + 8, block + 4, out);
+    set_scales(out, half_at(block), -half_at(block + 2));
+}
+
+void code_k(const std::byte* block, const std::byte* codes, const std::byte* fifth, int part, CodedBlock& out) {
+    const ScaleMinimum pair = scale_minimum(block + 4, part);
+    const std::byte* from = codes + part / 2 * kSmall;
+    for (int i = 0; i < kSmall; ++i) {
+        int q = part % 2 == 0 ? low(from + i) : high(from + i);
+        if (fifth != nullptr) q |= (byte_at(fifth + i) >> part & 1) << 4;
+        out.codes[i] = static_cast<std::uint8_t>(q);
+    }
+    set_scales(out, half_at(block) * static_cast<float>(pair.scale),
+               half_at(block + 2) * static_cast<float>(pair.minimum));
+}
+void code_q4_k(const std::byte* block, int part, CodedBlock& out) { code_k(block, block + 16, nullptr, part, out); }
+void code_q5_k(const std::byte* block, int part, CodedBlock& out) {
+    code_k(block, block + 48, block + 16, part, out);
+}
+
+void code_q6_k(const std::byte* block, int part, CodedBlock& out) {
+    const int half = part / 4, quarter = part % 4;
+    for (int i = 0; i < kSmall; ++i) {
+        const std::byte* codes = block + half * 64 + quarter % 2 * 32 + i;
+        const int low_bits = quarter < 2 ? low(codes) : high(codes);
+        const int high_bits = byte_at(block + 128 + half * 32 + i) >> 2 * quarter & 3;
+        out.codes[i] = static_cast<std::uint8_t>(low_bits | high_bits << 4);
+    }
+    for (int i = 0; i < 2; ++i) {
+        out.scale[i] = half_at(block + 208) *
+                       static_cast<float>(static_cast<std::int8_t>(byte_at(block + 192 + 2 * part + i)));
+        out.minimum[i] = 32 * out.scale[i];
+    }
+}
+
+using enum ElementType;
 constexpr std::array<GgufType, 33> kTypes = {{
     {0, "F32", 1, 4, widen_f32},        {1, "F16", 1, 2, widen_f16},        {30, "BF16", 1, 2, widen_bf16},
-    {8, "Q8_0", 32, 34, widen_q8_0},    {2, "Q4_0", 32, 18, widen_q4_0},    {3, "Q4_1", 32, 20, widen_q4_1},
-    {6, "Q5_0", 32, 22, widen_q5_0},    {7, "Q5_1", 32, 24, widen_q5_1},    {12, "Q4_K", 256, 144, widen_q4_k},
-    {13, "Q5_K", 256, 176, widen_q5_k}, {14, "Q6_K", 256, 210, widen_q6_k}, {9, "Q8_1", 32, 36, nullptr},
+    {8, "Q8_0", 32, 34, widen_q8_0, I8},
+    {2, "Q4_0", 32, 18, widen_q4_0, Q4, code_q4_0},
+    {3, "Q4_1", 32, 20, widen_q4_1, Q4, code_q4_1},
+    {6, "Q5_0", 32, 22, widen_q5_0, Q5, code_q5_0},
+    {7, "Q5_1", 32, 24, widen_q5_1, Q5, code_q5_1},
+    {12, "Q4_K", 256, 144, widen_q4_k, Q4, code_q4_k},
+    {13, "Q5_K", 256, 176, widen_q5_k, Q5, code_q5_k},
+    {14, "Q6_K", 256, 210, widen_q6_k, Q6, code_q6_k},
+    {9, "Q8_1", 32, 36, nullptr},
     {10, "Q2_K", 256, 84, nullptr},     {11, "Q3_K", 256, 110, nullptr},    {15, "Q8_K", 256, 292, nullptr},
     {16, "IQ2_XXS", 256, 66, nullptr},  {17, "IQ2_XS", 256, 74, nullptr},   {18, "IQ3_XXS", 256, 98, nullptr},
     {19, "IQ1_S", 256, 50, nullptr},    {20, "IQ4_NL", 32, 18, nullptr},    {21, "IQ3_S", 256, 110, nullptr},

@@ -13,6 +13,7 @@
 
 #include "engine/model/gguf_config.h"
 #include "engine/support/numbers.h"
+#include "kernels/api/int8_weights.h"
 #include "kernels/api/usable_cores.h"
 
 namespace decodescope {
@@ -34,7 +35,7 @@ struct Job {
     std::byte* to = nullptr;
     std::int64_t rows = 0, columns = 0;
     std::int64_t head_dim = 0;  // of rows in rotated pairs; 0: in order
-    bool widened = false;       // to f32; else copied
+    bool widened = false;       // to f32: vectors, of which there is little; else copied
 
     std::int64_t row_bytes() const { return tensor->bytes / rows; }
     std::int64_t row_bytes_made() const { return widened ? columns * 4 : row_bytes(); }
@@ -119,7 +120,7 @@ public:
         const Error none = make_error(
             ErrorKind::Memory,
             fmt::format(
-                "{} needs {} ({} bytes) for the weights that it stores as {}, which are widened; {} are available.",
+                "{} needs {} ({} bytes) for weights stored as {} that are put into another order; {} are available.",
                 file_->path(), format_bytes(bytes), bytes, out_.stored_as,
                 available > 0 ? format_bytes(available) : std::string("fewer")),
             "Close other programs or take a smaller model.");
@@ -158,13 +159,18 @@ private:
         job.rows = 1;
         for (std::size_t i = 0; i + 1 < tensor.shape.size(); ++i) job.rows *= tensor.shape[i];
         if (tensor.shape.size() == 2) elements_[std::string(tensor.type->name)] += job.rows * job.columns;
-        job.widened = !tensor.type->is_plain();
         const bool paired = config_.family == Family::Llama && ends_with(tensor.name, ".weight") &&
                             (ends_with(tensor.name, ".attn_q.weight") || ends_with(tensor.name, ".attn_k.weight"));
         // Rows that are no whole number of heads are refused for their shape.
         if (paired && config_.head_dim % 2 == 0 && job.rows % config_.head_dim == 0) job.head_dim = config_.head_dim;
         Tensor made;
-        made.dtype = job.widened ? "F32" : std::string(tensor.type->name);
+        const bool plain = tensor.type->is_plain();
+        job.widened = !plain && tensor.shape.size() == 1;
+        if (!plain && !job.widened) made.blocks = tensor.type;
+        made.dtype = plain ? std::string(tensor.type->name) : "F32";
+        out_.kept_bytes += job.rows * (tensor.shape.size() == 1 ? 4 * job.columns
+                                       : plain ? tensor.bytes / job.rows
+                                               : weight_row_bytes(tensor.type->kept, job.columns));
         made.shape = tensor.shape;
         made.data = job.from;
         made.bytes = job.rows * job.row_bytes_made();

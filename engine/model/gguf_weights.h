@@ -1,4 +1,4 @@
-// The tensors of a GGUF file as weights: plain numbers where they lie in the mapped file, the others widened to f32.
+// The tensors of a GGUF file as weights: where they lie in the mapped file, but for rows in another order.
 #pragma once
 
 #include <cstdint>
@@ -17,6 +17,7 @@ namespace decodescope {
 struct GgufWeights {
     TensorSet set;
     std::int64_t widened_bytes = 0;  // memory of what is not used where it lies
+    std::int64_t kept_bytes = 0;     // that a backend which keeps blocks as codes needs for all of them
     std::string stored_as;           // type of most matrix elements
 };
 

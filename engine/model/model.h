@@ -91,6 +91,8 @@ std::string find_resources();
 
 // Emits the forward pass of a model whose matrices lie in memory as `matrix_type`.
 StepProgram emit_program(const Model& model, ElementType matrix_type);
+// Sets the bytes that each product and look-up reads to those of the types in which a backend keeps the matrices.
+void price_program(StepProgram& program, const WeightSet& weights);
 // Element type that matrices get for `--weights`.
 ElementType resolve_weight_type(const ModelConfig& config, WeightType type);
 

@@ -49,6 +49,7 @@ struct ModelConfig {
     bool tied_head = true;         // the head is the token embedding
     ElementType file_type = ElementType::F32;  // of the matrices as they are given to a backend
     std::string stored_as;             // of the matrices in the file where that is another type, "Q4_K"
+    std::int64_t kept_bytes = 0;       // of the weights as in the file where that is blocks of codes; 0: by file_type
     std::int64_t widened_bytes = 0;    // of tensors that are widened when the model is opened, kept beside the backend's
     // Tokens that end a text, in the order of the file, each once; chat models have several. Empty: the model has none.
     std::vector<std::int32_t> end_tokens;
@@ -72,6 +73,8 @@ struct ModelConfig {
     std::int64_t parameters() const;
     // Weights with matrices of this type and vectors in f32.
     std::int64_t weight_bytes(ElementType matrices) const;
+    // As in the file, on a backend that keeps blocks as codes.
+    std::int64_t file_weight_bytes() const { return kept_bytes > 0 ? kept_bytes : weight_bytes(file_type); }
     // 2 * layers * kv_heads * head_dim elements; K and V bytes given apart.
     std::int64_t kv_bytes_per_token(ElementType k, ElementType v) const;
 };

@@ -199,6 +199,7 @@ Result<ModelPtr> open_gguf(const std::string& path, const OpenOptions& options, 
     model->config.widened_bytes = weights->widened_bytes;
     if (weights->stored_as != "F32" && weights->stored_as != "F16" && weights->stored_as != "BF16")
         model->config.stored_as = weights->stored_as;
+    if (!model->config.stored_as.empty()) model->config.kept_bytes = weights->kept_bytes;
     return ModelPtr(model);
 }
 

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "engine/support/hash.h"
-#include "kernels/api/element_type.h"
+#include "kernels/api/block_format.h"
 #include "kernels/api/status.h"
 
 namespace decodescope {
@@ -23,6 +23,7 @@ struct Tensor {
     const void* data = nullptr;       // rows after rows; may be unaligned for its type
     std::int64_t bytes = 0;
     bool by_columns = false;          // of a matrix: columns after columns
+    const BlockFormat* blocks = nullptr;  // not null: stored in blocks, which mean numbers of `dtype` F32
 };
 
 struct TensorSet {

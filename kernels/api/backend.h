@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "kernels/api/block_format.h"
 #include "kernels/api/element_type.h"
 #include "kernels/api/kv_view.h"
 #include "kernels/api/op.h"
@@ -58,6 +59,12 @@ struct WeightTensor {
     ElementType type = ElementType::F32;
     std::int64_t rows = 0, columns = 1;
     std::int64_t row_stride = 1, column_stride = 1;
+    // Not null: `data` are blocks of this format, row after row; `type` is F32 and the strides are those of such rows.
+    const BlockFormat* blocks = nullptr;
+    std::int64_t row_offset(std::int64_t row) const {  // bytes
+        return blocks != nullptr ? row * blocks->row_bytes(columns)
+                                 : row * row_stride * static_cast<std::int64_t>(element_bytes(type));
+    }
 };
 
 struct WeightTable {
@@ -77,6 +84,7 @@ public:
     virtual ~WeightSet() = default;
     virtual ElementType matrix_type() const = 0;   // of the largest matrices
     virtual std::int64_t bytes() const = 0;        // as allocated
+    virtual ElementType kept_as(int /*tensor*/) const { return matrix_type(); }  // of one matrix of the table
 };
 using WeightSetPtr = std::shared_ptr<const WeightSet>;
 

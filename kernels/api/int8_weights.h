@@ -24,10 +24,22 @@ constexpr std::int64_t kWeightBlock = 32;
 
 constexpr std::int64_t weight_blocks(std::int64_t columns) { return (columns + kWeightBlock - 1) / kWeightBlock; }
 
+// Bytes that 32 weights of a row take where they are kept in blocks; 0: they are not. Coded ones: the codes, and in f32
+// a scale and a minimum, Q6 two scales.
+constexpr std::int64_t weight_block_bytes(ElementType type) {
+    switch (type) {
+        case ElementType::I8: return kWeightBlock + 2;
+        case ElementType::Q4: return kWeightBlock * 4 / 8 + 8;
+        case ElementType::Q5: return kWeightBlock * 5 / 8 + 8;
+        case ElementType::Q6: return kWeightBlock * 6 / 8 + 8;
+        default: return 0;
+    }
+}
+
 // Bytes of one row of a matrix.
 constexpr std::int64_t weight_row_bytes(ElementType type, std::int64_t columns) {
-    return type == ElementType::I8 ? weight_blocks(columns) * (kWeightBlock + 2)
-                                   : columns * static_cast<std::int64_t>(element_bytes(type));
+    const std::int64_t block = weight_block_bytes(type);
+    return block > 0 ? weight_blocks(columns) * block : columns * static_cast<std::int64_t>(element_bytes(type));
 }
 
 // Scales of a row: f16 [weight_blocks(columns)]

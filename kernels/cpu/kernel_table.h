@@ -53,7 +53,7 @@ struct CpuKernelTable {
     // Indexed by element type of a cache (int8: rows with their scale, see kernels/api/int8_row.h) or of weights: f32,
     // f16, bf16, int8.
     template <class Function>
-    using ByAnyType = std::array<Function, 4>;
+    using ByAnyType = std::array<Function, kElementTypeCount>;
 
     // Products with weights in panels. few_rows: weights become f32 in registers, once per tile of rows; all columns.
     // many_rows: once for all rows, of which there are at most kManyRows; one piece of columns at a time; scratch:

@@ -60,12 +60,48 @@ void interleave_blocks(const std::byte* from, std::int64_t rows, std::int64_t co
     }
 }
 
+// One block of one output, see panel_layout.h.
+void put_coded(const CodedBlock& from, ElementType type, std::int64_t output, std::byte* block) {
+    auto* bytes = reinterpret_cast<std::uint8_t*>(block);
+    const auto or_into = [&](std::int64_t byte, int bits) {
+        bytes[byte * kPanelOutputs + output] = static_cast<std::uint8_t>(bytes[byte * kPanelOutputs + output] | bits);
+    };
+    for (int k = 0; k < 16; ++k) or_into(k, (from.codes[k] & 15) | (from.codes[k + 16] & 15) << 4);
+    constexpr std::int64_t kHigh = kPanelNibbleBytes / kPanelOutputs;
+    for (int k = 0; k < kWeightBlock; ++k) {
+        const int high = from.codes[k] >> 4;
+        if (type == ElementType::Q5) or_into(kHigh + k / 8, (high & 1) << k % 8);
+        if (type == ElementType::Q6) or_into(kHigh + k / 4, (high & 3) << 2 * (k % 4));
+    }
+    std::byte* scales = block + kPanelNibbleBytes + panel_high_bytes(type);
+    const float second = type == ElementType::Q6 ? from.scale[1] : from.minimum[0];
+    std::memcpy(scales + 4 * output, from.scale, 4);
+    std::memcpy(scales + 4 * (kPanelOutputs + output), &second, 4);
+}
+
+void pack_coded_panel(const WeightTensor& from, std::int64_t first, std::int64_t last, ElementType type,
+                      std::byte* to) {
+    std::memset(to, 0, static_cast<std::size_t>(panel_bytes(type, from.columns)));
+    const BlockFormat& format = *from.blocks;
+    const auto parts = static_cast<int>(format.elements / kWeightBlock);
+    for (std::int64_t row = first; row < last; ++row) {
+        const std::byte* block = static_cast<const std::byte*>(from.data) + from.row_offset(row);
+        std::byte* out = to;
+        for (std::int64_t column = 0; column < from.columns; column += format.elements, block += format.bytes)
+            for (int part = 0; part < parts; ++part, out += panel_block_bytes(type)) {
+                CodedBlock coded;
+                format.coded(block, part, coded);
+                put_coded(coded, type, row - first, out);
+            }
+    }
+}
+
 // Rows first .. last - 1 of `from`, at most 16, to one panel.
 void pack_panel(const WeightTensor& from, std::int64_t first, std::int64_t last, ElementType type, std::byte* scratch,
                 std::byte* to) {
-    if (type == from.type) {
-        const auto* source = static_cast<const std::byte*>(from.data) +
-                             first * from.row_stride * static_cast<std::int64_t>(element_bytes(type));
+    if (is_coded(type)) return pack_coded_panel(from, first, last, type, to);
+    if (type == from.type && from.blocks == nullptr) {
+        const auto* source = static_cast<const std::byte*>(from.data) + from.row_offset(first);
         return interleave_elements(type, source, from.row_stride, from.column_stride, last - first, from.columns, to);
     }
     convert_rows(from, first, last, type, scratch);
@@ -109,11 +145,40 @@ void load_int8_row(const PackedTensor& tensor, std::int64_t row, std::int64_t fi
     load_int8(first, count, code, scale, to);
 }
 
+// As the kernels do, one element at a time.
+float coded_element(const std::byte* block, ElementType type, std::int64_t output, std::int64_t k) {
+    const auto* bytes = reinterpret_cast<const std::uint8_t*>(block) + output;
+    int code = bytes[k % 16 * kPanelOutputs] >> (k < 16 ? 0 : 4) & 15;
+    const auto* high = bytes + kPanelNibbleBytes;
+    if (type == ElementType::Q5) code |= (high[k / 8 * kPanelOutputs] >> k % 8 & 1) << 4;
+    if (type == ElementType::Q6) code |= (high[k / 4 * kPanelOutputs] >> 2 * (k % 4) & 3) << 4;
+    const std::byte* scales = block + kPanelNibbleBytes + panel_high_bytes(type);
+    float scale, minimum;
+    const std::int64_t half = type == ElementType::Q6 ? k / 16 : 0;
+    std::memcpy(&scale, scales + 4 * (half * kPanelOutputs + output), 4);
+    std::memcpy(&minimum, scales + 4 * (kPanelOutputs + output), 4);
+    if (type == ElementType::Q6) minimum = 32.0f * scale;
+    return scale * static_cast<float>(code) - minimum;
+}
+
+void load_coded_row(const PackedTensor& tensor, std::int64_t row, std::int64_t first, std::int64_t count, float* to) {
+    const std::byte* panel = tensor.panel(row / kPanelOutputs);
+    for (std::int64_t column = first; column < first + count; ++column)
+        *to++ = coded_element(panel + panel_offset(tensor.type, column), tensor.type, row % kPanelOutputs,
+                              column % kWeightBlock);
+}
+
 }  // namespace
+
+ElementType packed_type(const WeightTensor& tensor, WeightType type) {
+    const bool keeps = type == WeightType::AsInFile && tensor.blocks != nullptr && tensor.columns > 1;
+    return keeps ? tensor.blocks->kept : kept_type(tensor, type);
+}
 
 void load_packed_row(const PackedTensor& tensor, std::int64_t row, std::int64_t first, std::int64_t count,
                      const CpuKernelTable& kernels, float* to) {
     if (tensor.type == ElementType::I8) return load_int8_row(tensor, row, first, count, to);
+    if (is_coded(tensor.type)) return load_coded_row(tensor, row, first, count, to);
     const auto to_f32 = kernels.to_f32[static_cast<std::size_t>(tensor.type)];
     if (!tensor.panels)
         return to_f32(tensor.row(row) + first * static_cast<std::int64_t>(element_bytes(tensor.type)), to, count);
@@ -146,7 +211,8 @@ Result<std::shared_ptr<PackedWeights>> PackedWeights::plan(
     std::int64_t largest = 0;
     for (std::size_t i = 0; i < table.tensors.size(); ++i) {
         const WeightTensor& tensor = table.tensors[i];
-        const PackedTensor kept{nullptr, kept_type(tensor, type), tensor.rows, tensor.columns, products[i]};
+        const ElementType packed = packed_type(tensor, type);
+        const PackedTensor kept{nullptr, packed, tensor.rows, tensor.columns, products[i] || is_coded(packed)};
         offsets.push_back(bytes);
         bytes += aligned(static_cast<std::size_t>(kept.bytes()));
         if (kept.columns > 1 && kept.rows * kept.columns > largest) {
@@ -170,7 +236,7 @@ PackWork::PackWork(const WeightTable& table, PackedWeights& weights, const Progr
         std::int64_t rows = std::max<std::int64_t>(kPieceElements / tensor.columns, 1);
         if (kept.panels) {
             rows = panel_count(rows) * kPanelOutputs;
-            if (kept.type != tensor.type)
+            if (kept.type != tensor.type || tensor.blocks != nullptr)
                 scratch_bytes_ = std::max(scratch_bytes_, kPanelOutputs * weight_row_bytes(kept.type, kept.columns));
         }
         for (std::int64_t row = 0; row < tensor.rows; row += rows)

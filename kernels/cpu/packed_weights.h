@@ -30,6 +30,9 @@ struct PackedTensor {
     const float* floats() const { return reinterpret_cast<const float*>(data); }
 };
 
+// Type in which a tensor is kept: blocks as in the file keep their codes.
+ElementType packed_type(const WeightTensor& tensor, WeightType type);
+
 // Columns first .. first + count - 1 of one row as f32, wherever they lie.
 void load_packed_row(const PackedTensor& tensor, std::int64_t row, std::int64_t first, std::int64_t count,
                      const CpuKernelTable& kernels, float* to);
@@ -40,6 +43,7 @@ public:
     std::int64_t bytes() const override { return buffer_ ? static_cast<std::int64_t>(buffer_->bytes()) : 0; }
     const PackedTensor& tensor(int index) const { return tensors_[static_cast<std::size_t>(index)]; }
     std::vector<std::int64_t> tensor_rows() const;
+    ElementType kept_as(int index) const override { return tensor(index).type; }
 
     // Lays the tensors of `table` out for `program`. Nothing is copied yet.
     static Result<std::shared_ptr<PackedWeights>> plan(const WeightTable& table, const StepProgram& program,

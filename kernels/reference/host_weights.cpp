@@ -1,6 +1,7 @@
 #include "kernels/reference/host_weights.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "kernels/reference/element_access.h"
 
@@ -21,7 +22,7 @@ float load_weight(const HostTensor& tensor, std::int64_t row, std::int64_t colum
 ElementType kept_type(const WeightTensor& tensor, WeightType type) {
     if (tensor.columns == 1) return ElementType::F32;
     switch (type) {
-        case WeightType::AsInFile: return tensor.type;
+        case WeightType::AsInFile: return tensor.type;  // blocks are widened
         case WeightType::F32: return ElementType::F32;
         case WeightType::F16: return ElementType::F16;
         case WeightType::BF16: return ElementType::BF16;
@@ -84,7 +85,28 @@ void quantize_columns(const WeightTensor& from, std::int64_t row, std::int64_t c
 
 }  // namespace
 
+void convert_blocks(const WeightTensor& from, std::int64_t first, std::int64_t last, ElementType to_type,
+                    std::byte* to) {
+    const BlockFormat& format = *from.blocks;
+    std::vector<float> wide(static_cast<std::size_t>(from.columns));
+    WeightTensor row{from.name, wide.data(), ElementType::F32, 1, from.columns, from.columns, 1};
+    for (std::int64_t r = first; r < last; ++r, to += weight_row_bytes(to_type, from.columns)) {
+        const std::byte* block = static_cast<const std::byte*>(from.data) + from.row_offset(r);
+        if (to_type == ElementType::I8 && format.kept == ElementType::I8) {  // the same codes and scales
+            for (std::int64_t b = 0; b < weight_blocks(from.columns); ++b, block += format.bytes) {
+                std::memcpy(weight_scales(to, from.columns) + 2 * b, block, 2);
+                std::memcpy(to + b * kWeightBlock, block + 2, static_cast<std::size_t>(kWeightBlock));
+            }
+            continue;
+        }
+        for (std::int64_t column = 0; column < from.columns; column += format.elements, block += format.bytes)
+            format.widen(block, wide.data() + column);
+        convert_rows(row, 0, 1, to_type, to);
+    }
+}
+
 void convert_rows(const WeightTensor& from, std::int64_t first, std::int64_t last, ElementType to_type, std::byte* to) {
+    if (from.blocks != nullptr) return convert_blocks(from, first, last, to_type, to);
     constexpr std::int64_t kBlock = 2 * kWeightBlock;
     const std::size_t bytes = element_bytes(from.type);
     const bool same = from.type == to_type;

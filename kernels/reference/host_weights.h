@@ -28,6 +28,7 @@ public:
     const std::vector<HostTensor>& tensors() const { return tensors_; }
     const HostTensor& tensor(int index) const { return tensors_[static_cast<std::size_t>(index)]; }
     std::vector<std::int64_t> tensor_rows() const;
+    ElementType kept_as(int index) const override { return tensor(index).type; }
 
     // Lays the tensors of `table` out: vectors as f32, matrices in `type`. Nothing is copied yet.
     static Result<std::shared_ptr<HostWeights>> plan(const WeightTable& table, WeightType type,
@@ -45,6 +46,10 @@ float load_weight(const HostTensor& tensor, std::int64_t row, std::int64_t colum
 
 // Type in which a tensor is kept: vectors always f32.
 ElementType kept_type(const WeightTensor& tensor, WeightType type);
+
+// The same for blocks, which give the numbers that they mean, and as int8 their own codes where they are such.
+void convert_blocks(const WeightTensor& from, std::int64_t first, std::int64_t last, ElementType to_type,
+                    std::byte* to);
 
 // Copies rows first .. last - 1 of `from` to `to` (row `first` of the kept tensor), converting between element types.
 // Blocks of columns, so that a transposed source is read in cache lines.

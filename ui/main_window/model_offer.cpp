@@ -62,8 +62,10 @@ std::vector<ModelOfferLine> model_offer_lines(const ModelConfig& config, const M
     const auto count = [](std::int64_t n) { return format_count(n); };
     const KvShape kv = KvShape::of(config, request.kv);
     const ElementType type = kept_type(config, request.weights);
-    const std::int64_t weights = config.weight_bytes(type), cache = kv.stored_bytes(config.context);
-    QString kept = ModelOffer::tr("%1 in %2").arg(format_bytes(weights), QString::fromUtf8(element_name(type).data()));
+    const bool as_stored = request.weights == WeightType::AsInFile && config.kept_bytes > 0;
+    const std::int64_t weights = as_stored ? config.kept_bytes : config.weight_bytes(type), cache = kv.stored_bytes(config.context);
+    QString kept = ModelOffer::tr("%1 in %2").arg(
+        format_bytes(weights), as_stored ? stored_name(config) : QString::fromUtf8(element_name(type).data()));
     if (config.widened_bytes > 0)
         kept = ModelOffer::tr("%1, and %2 made of the file's %3")
                    .arg(kept, format_bytes(config.widened_bytes), stored_name(config));

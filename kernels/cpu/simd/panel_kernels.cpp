@@ -81,12 +81,11 @@ struct Sums {
 
 constexpr std::int64_t kFetchBytes = 2048;  // ahead
 
-// sums = chains of multiply-adds over `count` columns. x: inputs of each row; w: weights of each panel.
+// Chains of multiply-adds over `count` columns, going on from the sums. x: inputs of each row; w: weights of each panel.
 template <class E, int kRows, int kPanels>
-HWY_INLINE void Chains(const float* const* x, const E* const* w, std::int64_t count, Sums<kRows, kPanels>& out) {
+HWY_INLINE void ChainsOnto(const float* const* x, const E* const* w, std::int64_t count, Sums<kRows, kPanels>& out) {
     const DF d;
-    Sums<kRows, kPanels> sums;
-    sums.Clear();
+    Sums<kRows, kPanels> sums = out;
     const auto add = [&](std::int64_t k) HWY_ATTR {
         VF weights[kPanels * kVectors];
         DECODESCOPE_UNROLL
@@ -113,6 +112,71 @@ HWY_INLINE void Chains(const float* const* x, const E* const* w, std::int64_t co
     }
     for (; k < count; ++k) add(k);
     out = sums;
+}
+
+template <class E, int kRows, int kPanels>
+HWY_INLINE void Chains(const float* const* x, const E* const* w, std::int64_t count, Sums<kRows, kPanels>& sums) {
+    sums.Clear();
+    ChainsOnto(x, w, count, sums);
+}
+
+// A block of coded weights as f32, [32][16]: scale * code - minimum, as widened.
+template <ElementType kType>
+HWY_INLINE void DecodeBlock(const std::byte* block, float* HWY_RESTRICT out) {
+    const DF d;
+    const hn::RebindToSigned<DF> d32;
+    const hn::Rebind<std::uint8_t, DF> d8;
+    constexpr int kHalf = static_cast<int>(kWeightBlock) / 2;
+    const auto* nibbles = reinterpret_cast<const std::uint8_t*>(block);
+    const auto* high = nibbles + kPanelNibbleBytes;
+    const auto* scales = reinterpret_cast<const float*>(block + kPanelNibbleBytes + panel_high_bytes(kType));
+    constexpr int kHighColumns = kType == ElementType::Q5 ? 8 : 4;
+    constexpr int kHighMask = kType == ElementType::Q5 ? 16 : 48;
+    const auto with_high = [&](hn::Vec<decltype(d32)> code, int k, int lane) HWY_ATTR {
+        if constexpr (kType == ElementType::Q4) return code;
+        const auto bits = hn::PromoteTo(d32, hn::LoadU(d8, high + k / kHighColumns * kPanelOutputs + lane));
+        const int shift = 4 - k % kHighColumns * (8 / kHighColumns);
+        const auto moved = shift >= 0 ? hn::ShiftLeftSame(bits, shift) : hn::ShiftRightSame(bits, -shift);
+        return hn::Or(code, hn::And(moved, hn::Set(d32, kHighMask)));
+    };
+    DECODESCOPE_UNROLL
+    for (int v = 0; v < kVectors; ++v) {
+        const int lane = v * kLanes;
+        const VF scale = hn::LoadU(d, scales + lane), other = hn::LoadU(d, scales + kPanelOutputs + lane);
+        const VF later = kType == ElementType::Q6 ? other : scale;  // of the second half of the columns
+        const VF minimum = kType == ElementType::Q6 ? hn::Mul(scale, hn::Set(d, 32.0f)) : other;
+        const VF later_minimum = kType == ElementType::Q6 ? hn::Mul(other, hn::Set(d, 32.0f)) : other;
+        DECODESCOPE_UNROLL
+        for (int k = 0; k < kHalf; ++k) {
+            const auto both = hn::PromoteTo(d32, hn::LoadU(d8, nibbles + k * kPanelOutputs + lane));
+            const auto low = with_high(hn::And(both, hn::Set(d32, 15)), k, lane);
+            const auto upper = with_high(hn::ShiftRight<4>(both), k + kHalf, lane);
+            hn::StoreU(hn::MulSub(hn::ConvertTo(d, low), scale, minimum), d, out + k * kPanelOutputs + lane);
+            hn::StoreU(hn::MulSub(hn::ConvertTo(d, upper), later, later_minimum), d,
+                       out + (k + kHalf) * kPanelOutputs + lane);
+        }
+    }
+}
+
+// One piece of coded weights: one chain, as of f32 ones, over blocks that become f32 one by one.
+template <ElementType kType, int kRows, int kPanels>
+HWY_INLINE void CodedChains(const float* const* x, const Source& source, std::int64_t count,
+                            Sums<kRows, kPanels>& sums) {
+    HWY_ALIGN float decoded[kPanels][kWeightBlock * kPanelOutputs];
+    sums.Clear();
+    for (std::int64_t k = 0; k < count; k += kWeightBlock) {
+        const float* from[kRows];
+        const F32Element* w[kPanels];
+        for (int r = 0; r < kRows; ++r) from[r] = x[r] + k;
+        for (int p = 0; p < kPanels; ++p) {
+            const std::byte* block = source.codes + p * source.panel_bytes + k / kWeightBlock * source.block_bytes;
+            for (std::int64_t line = 0; line < source.block_bytes; line += 64)
+                hwy::Prefetch(block + kFetchBytes + line);
+            DecodeBlock<kType>(block, decoded[p]);
+            w[p] = reinterpret_cast<const F32Element*>(decoded[p]);
+        }
+        ChainsOnto(from, w, std::min(kWeightBlock, count - k), sums);
+    }
 }
 
 // One piece of int8 weights: a chain per block, times the scales. E: codes as they are stored, or as f32.
@@ -168,14 +232,16 @@ struct Inputs {
 
 // Columns `first` .. `last` - 1, within one piece, of up to kRows rows from `row` on with kPanels panels from `panel`
 // on, whose weights are at `from`. Where there are fewer rows, the last one is computed again and not kept.
-template <class E, bool kScaled, int kRows, int kPanels>
+template <class E, ElementType kKind, int kRows, int kPanels>
 void Tile(const PanelProduct& p, const Inputs& inputs, const Source& from, std::int64_t first, std::int64_t last,
           std::int64_t row, std::int64_t panel) {
     const float* x[kRows];
     for (std::int64_t r = 0; r < kRows; ++r) x[r] = inputs.x + std::min(row + r, p.rows - 1) * inputs.stride;
     Sums<kRows, kPanels> sums;
-    if constexpr (kScaled) {
+    if constexpr (kKind == ElementType::I8) {
         ScaledChains<E>(x, from, last - first, sums);
+    } else if constexpr (is_coded(kKind)) {
+        CodedChains<kKind>(x, from, last - first, sums);
     } else {
         const E* w[kPanels];
         for (int i = 0; i < kPanels; ++i) w[i] = reinterpret_cast<const E*>(from.codes + i * from.panel_bytes);
@@ -192,9 +258,7 @@ void Tile(const PanelProduct& p, const Inputs& inputs, const Source& from, std::
 }
 
 template <ElementType kType>
-struct Stored;
-template <>
-struct Stored<ElementType::F32> {
+struct Stored {  // f32, and coded ones once decoded
     using Element = F32Element;
 };
 template <>
@@ -215,6 +279,7 @@ HWY_INLINE Source StoredAt(const PanelProduct& p, std::int64_t column) {
     const std::int64_t bytes = panel_bytes(kType, p.columns);
     const std::byte* codes = p.weight + panel_offset(kType, column);
     if constexpr (kType == ElementType::I8) return {codes, bytes, kPanelBlockBytes, codes + kPanelCodeBytes, bytes};
+    if constexpr (is_coded(kType)) return {codes, bytes, panel_block_bytes(kType), nullptr, 0};
     return {codes, bytes, 0, nullptr, 0};
 }
 
@@ -225,7 +290,7 @@ void FewRowsWithPanels(const PanelProduct& p, std::int64_t row, std::int64_t pan
     const std::int64_t panels = panel_count(p.outputs);
     for (; panel + kPanels <= panels; panel += kPanels)
         for (std::int64_t first = p.first; first < p.last; first += kPieceColumns)
-            Tile<typename Stored<kType>::Element, kType == ElementType::I8, kRows, kPanels>(
+            Tile<typename Stored<kType>::Element, kType, kRows, kPanels>(
                 p, {p.x + first, p.x_stride}, StoredAt<kType>(p, first).at(panel), first,
                 std::min(first + kPieceColumns, p.last), row, panel);
     if constexpr (kPanels > 1) FewRowsWithPanels<kType, kRows, kPanels / 2>(p, row, panel);
@@ -257,7 +322,7 @@ struct Ahead {
 };
 
 // All rows with kPanels panels of f32 weights or codes.
-template <bool kScaled, int kPanels>
+template <ElementType kKind, int kPanels>
 void AllRows(const PanelProduct& p, const Inputs& inputs, const Source& from, std::int64_t panel, const Ahead& ahead) {
     const std::int64_t tiles = (p.rows + kTileRows - 1) / kTileRows;
     for (std::int64_t row = 0; row < p.rows; row += kTileRows) {
@@ -267,8 +332,8 @@ void AllRows(const PanelProduct& p, const Inputs& inputs, const Source& from, st
             for (int i = 0; i < kPanels && p.first > 0; ++i)
                 hwy::Prefetch(p.out + (row + r) * p.out_stride + (panel + i) * kPanelOutputs);
         if (p.rows - row <= kHalfRows)
-            Tile<F32Element, kScaled, kHalfRows, kPanels>(p, inputs, from, p.first, p.last, row, panel);
-        else Tile<F32Element, kScaled, kTileRows, kPanels>(p, inputs, from, p.first, p.last, row, panel);
+            Tile<F32Element, kKind, kHalfRows, kPanels>(p, inputs, from, p.first, p.last, row, panel);
+        else Tile<F32Element, kKind, kTileRows, kPanels>(p, inputs, from, p.first, p.last, row, panel);
     }
 }
 
@@ -277,6 +342,11 @@ template <ElementType kType>
 void Convert(const PanelProduct& p, std::int64_t panel, float* HWY_RESTRICT to) {
     const DF d;
     const Source from = StoredAt<kType>(p, p.first).at(panel);
+    if constexpr (is_coded(kType)) {
+        for (std::int64_t k = 0; k < p.last - p.first; k += kWeightBlock)
+            DecodeBlock<kType>(from.codes + k / kWeightBlock * from.block_bytes, to + k * kPanelOutputs);
+        return;
+    }
     const std::int64_t block = kType == ElementType::I8 ? kWeightBlock : kPieceColumns;
     for (std::int64_t k = 0; k < p.last - p.first; k += block) {
         const auto* w = reinterpret_cast<const typename Stored<kType>::Element*>(from.codes +
@@ -302,7 +372,7 @@ void ManyRowsWithPanels(const PanelProduct& p, const Inputs& inputs, std::int64_
         const std::int64_t next = panel + kPanels;
         const Ahead ahead{stored.at(next).codes, std::min<std::int64_t>(kPanels, panels - next), stored.panel_bytes,
                           panel_offset(kType, p.last - p.first)};
-        AllRows<kType == ElementType::I8, kPanels>(p, inputs, source, panel, ahead);
+        AllRows<kType == ElementType::I8 ? kType : ElementType::F32, kPanels>(p, inputs, source, panel, ahead);
     }
     if constexpr (kPanels > 1) ManyRowsWithPanels<kType, kPanels / 2>(p, inputs, panel, scratch);
 }
@@ -321,9 +391,11 @@ void ManyRows(const PanelProduct& p, float* scratch) {
 
 void FillPanelKernels(CpuKernelTable& table) {
     table.few_rows = {&FewRows<ElementType::F32>, &FewRows<ElementType::F16>, &FewRows<ElementType::BF16>,
-                      &FewRows<ElementType::I8>};
+                      &FewRows<ElementType::I8>,  &FewRows<ElementType::Q4>,  &FewRows<ElementType::Q5>,
+                      &FewRows<ElementType::Q6>};
     table.many_rows = {&ManyRows<ElementType::F32>, &ManyRows<ElementType::F16>, &ManyRows<ElementType::BF16>,
-                       &ManyRows<ElementType::I8>};
+                       &ManyRows<ElementType::I8>,  &ManyRows<ElementType::Q4>,  &ManyRows<ElementType::Q5>,
+                       &ManyRows<ElementType::Q6>};
     table.few_row_limit = kFewRows;
 }
 

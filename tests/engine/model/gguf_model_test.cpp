@@ -9,6 +9,7 @@
 
 #include "engine/model/gguf_types.h"
 #include "engine/model/model.h"
+#include "kernels/api/int8_weights.h"
 #include "kernels/reference/reference_backend.h"
 #include "tests/support/gguf_model.h"
 #include "tests/support/tiny_models.h"
@@ -102,9 +103,12 @@ TEST_P(GgufTypes, WhatIsWidenedIsSaidBeforeLoading) {
     ASSERT_TRUE(described.ok()) << described.error().text();
     const bool plain = find_gguf_type(GetParam())->is_plain();
     EXPECT_EQ(described->stored_as, plain ? "" : GetParam());
-    // Q and K in another order; else every matrix, in f32.
-    const std::int64_t turned = (8 + 2) * 32 * 256, matrices = described->matrix_parameters();
-    EXPECT_EQ(described->widened_bytes, plain ? turned * find_gguf_type(GetParam())->bytes : matrices * 4);
+    // Q and K are kept once more, in another order; codes stay codes.
+    const GgufType& type = *find_gguf_type(GetParam());
+    EXPECT_EQ(described->widened_bytes, (8 + 2) * 32 * type.row_bytes(256));
+    const std::int64_t matrices = described->matrix_parameters();
+    const std::int64_t vectors = 3 * 256 * 4;
+    EXPECT_EQ(described->kept_bytes, plain ? 0 : vectors + matrices / 256 * weight_row_bytes(type.kept, 256));
     EXPECT_EQ(described->parameters(), config.parameters());
     OpenOptions options;
     options.available_memory_bytes = described->widened_bytes - 1;
