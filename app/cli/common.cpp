@@ -131,7 +131,7 @@ KvFormat kv_or_default(const Arguments& arguments) {
     return arguments.kv_types.empty() ? KvFormat{} : arguments.kv_types.front();
 }
 
-std::string weights_name(const LoadedModel& model) { return std::string(element_name(model.weights->matrix_type())); }
+std::string weights_name(const LoadedModel& model) { return model.weights_name(); }
 
 RunFacts facts_of_run(const DecodeSession& session, const SamplerConfig& sampler, std::size_t prompt_tokens) {
     RunFacts facts = make_run_facts(session, sampler);

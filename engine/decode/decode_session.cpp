@@ -36,7 +36,15 @@ Result<LoadedModelPtr> load_model(ModelPtr model, std::shared_ptr<Backend> backe
     loaded->model = std::move(model);
     loaded->backend = std::move(backend);
     loaded->weights = std::move(*weights);
+    loaded->weight_type = type;
     return LoadedModelPtr(std::move(loaded));
+}
+
+std::string LoadedModel::weights_name() const {
+    const ElementType kept = weights->matrix_type();
+    const bool codes = kept == ElementType::I8 || is_coded(kept);
+    if (weight_type == WeightType::AsInFile && model->config.kept_bytes > 0 && codes) return model->config.stored_as;
+    return std::string(element_name(kept));
 }
 
 bool has_local_layers(const ModelConfig& config) { return config.window > 0 && config.window < config.context; }

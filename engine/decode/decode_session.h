@@ -24,6 +24,10 @@ struct LoadedModel {
     std::shared_ptr<Backend> backend;
     WeightSetPtr weights;
     StepProgram program;
+    WeightType weight_type = WeightType::AsInFile;  // as asked for
+
+    // "f16"; "Q4_K" where most matrices stay as such blocks of the file.
+    std::string weights_name() const;
 };
 using LoadedModelPtr = std::shared_ptr<const LoadedModel>;
 // Whether layers of the model attend to less than its context.

@@ -20,7 +20,7 @@ RunFacts make_run_facts(const LoadedModel& loaded, const SessionConfig& config, 
     facts.cpu = cpu_name();
     facts.instruction_set = backend.instruction_set;
     facts.threads = backend.threads;
-    facts.weights_type = element_name(loaded.weights->matrix_type());
+    facts.weights_type = loaded.weights_name();
     facts.cache_spec = to_string(config.cache);
     facts.kv_type = to_string(config.kv);
     facts.sampler = sampler;

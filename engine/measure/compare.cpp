@@ -22,12 +22,12 @@ public:
             if (loaded == nullptr || loaded->model != model) continue;
             const std::string& id = loaded->backend->info().id;
             backends_.emplace(id, loaded->backend);
-            loaded_.emplace(Key(id, loaded->weights->matrix_type()), loaded);
+            loaded_.emplace(Key(id, name_of(model->config, loaded->weight_type)), loaded);
         }
     }
 
     Result<LoadedModelPtr> get(const CompareConfig& config, std::stop_token stop) {
-        const Key key(config.backend, resolve_weight_type(model_->config, config.weights));
+        const Key key(config.backend, name_of(model_->config, config.weights));
         if (const auto found = loaded_.find(key); found != loaded_.end()) return found->second;
         auto backend = backend_of(config.backend);
         if (!backend.ok()) return backend.error();
@@ -37,7 +37,13 @@ public:
     }
 
 private:
-    using Key = std::pair<std::string, ElementType>;
+    using Key = std::pair<std::string, std::string>;  // backend, weights
+
+    // Blocks of a file are other weights than the numbers that they mean, as f32.
+    static std::string name_of(const ModelConfig& config, WeightType type) {
+        if (type == WeightType::AsInFile && config.kept_bytes > 0) return "as in the file";
+        return std::string(element_name(resolve_weight_type(config, type)));
+    }
 
     Result<std::shared_ptr<Backend>> backend_of(const std::string& id) {
         if (const auto found = backends_.find(id); found != backends_.end()) return found->second;
@@ -64,7 +70,7 @@ CompareLane describe(const CompareConfig& config, std::string name, const Loaded
     CompareLane lane;
     lane.config = config;
     lane.name = std::move(name);
-    lane.weights = element_name(model.weights->matrix_type());
+    lane.weights = model.weights_name();
     lane.backend = model.backend->info().id;
     lane.kv_type = keeps_a_cache(config) ? to_string(config.kv) : "f32";
     lane.weight_bytes = model.weights->bytes();

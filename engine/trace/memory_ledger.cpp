@@ -147,6 +147,15 @@ LedgerLine weights_line(const RunFacts& facts, const StepFacts& step) {
     line.derived_bytes = -1;
     const auto each = bytes_of_type(facts.weights_type);
     const ModelConfig& c = facts.config;
+    if (c.kept_bytes > 0 && facts.weights_type == c.stored_as) {
+        line.derived_bytes = c.kept_bytes;
+        line.formula = "blocks of codes and their scales, by the type of each matrix + norm and bias parameters · 4";
+        line.filled_in = fmt::format("mostly {}: {}", c.stored_as, format_grouped(c.kept_bytes));
+        if (line.measured_bytes != line.derived_bytes)
+            line.gap = fmt::format("{}: the backend starts every tensor at an aligned address and fills up its last rows.",
+                                   more_or_less(line.measured_bytes, line.derived_bytes));
+        return line;
+    }
     if (!each || c.vocabulary <= 0 || c.hidden <= 0) return line;
     const std::int64_t matrices = c.matrix_parameters();
     const std::int64_t vectors = c.parameters() - matrices;  // norms and biases, always f32

@@ -11,9 +11,11 @@ namespace {
 
 // Beside the number of the family: options of the model follow. Files from before there were any read as they did.
 constexpr std::uint8_t kHasOptions = 0x80;
+constexpr std::uint8_t kHasKeptBytes = 0x40;  // and, last, what weights take that stay as in the file
 
 bool has_options(const ModelConfig& config) {
-    return config.window > 0 || config.rotary_dim > 0 || config.parallel_blocks || !config.stored_as.empty();
+    return config.window > 0 || config.rotary_dim > 0 || config.parallel_blocks || !config.stored_as.empty() ||
+           config.widened_bytes > 0;
 }
 
 void encode_options(ByteWriter& out, const ModelConfig& config) {
@@ -43,7 +45,8 @@ void decode_options(ByteReader& in, ModelConfig& config) {
 
 void encode_config(ByteWriter& out, const ModelConfig& config) {
     out.u8(static_cast<std::uint8_t>(static_cast<std::uint8_t>(config.family) |
-                                     (has_options(config) ? kHasOptions : 0)));
+                                     (has_options(config) ? kHasOptions : 0) |
+                                     (config.kept_bytes > 0 ? kHasKeptBytes : 0)));
     out.text(config.name);
     for (std::int64_t value : {config.layers, config.hidden, config.heads, config.kv_heads, config.head_dim,
                                config.feed_forward, config.vocabulary, config.context})
@@ -53,14 +56,16 @@ void encode_config(ByteWriter& out, const ModelConfig& config) {
     out.boolean(config.tied_head);
     out.u8(static_cast<std::uint8_t>(config.file_type));
     if (has_options(config)) encode_options(out, config);
+    if (config.kept_bytes > 0) out.i64(config.kept_bytes);
 }
 
 ModelConfig decode_config(ByteReader& in) {
     ModelConfig config;
     const std::uint8_t family = in.u8("family");
-    if ((family & ~kHasOptions) > static_cast<std::uint8_t>(kLastFamily))
+    constexpr auto kNumber = static_cast<std::uint8_t>(~(kHasOptions | kHasKeptBytes));
+    if ((family & kNumber) > static_cast<std::uint8_t>(kLastFamily))
         in.fail("family", "is not a value that this version knows");
-    if (in.ok()) config.family = static_cast<Family>(family & ~kHasOptions);
+    if (in.ok()) config.family = static_cast<Family>(family & kNumber);
     config.name = in.text("model name");
     config.layers = in.i64("layers", 1, kMaxLayers);
     config.hidden = in.i64("hidden size", 0, kMaxWidth);
@@ -76,6 +81,7 @@ ModelConfig decode_config(ByteReader& in) {
     config.tied_head = in.boolean("tied head");
     config.file_type = decode_enum(in, "element type of the file", ElementType::I8);
     if ((family & kHasOptions) != 0) decode_options(in, config);
+    if ((family & kHasKeptBytes) != 0) config.kept_bytes = in.i64("kept weight bytes", 1);
     return config;
 }
 

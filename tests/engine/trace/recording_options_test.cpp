@@ -16,6 +16,7 @@ TEST(RecordingOptions, WindowsAndTypesComeBack) {
     facts.config.local_layers.assign(static_cast<std::size_t>(facts.config.layers), true);
     facts.config.local_layers.back() = false;
     facts.config.stored_as = "Q4_K";
+    facts.config.kept_bytes = 12345;
     facts.config.widened_bytes = 4096;
     facts.config.parallel_blocks = true;
     ByteWriter out;
@@ -28,6 +29,7 @@ TEST(RecordingOptions, WindowsAndTypesComeBack) {
     EXPECT_EQ(back.config.window, 6);
     EXPECT_EQ(back.config.local_layers, facts.config.local_layers);
     EXPECT_EQ(back.config.stored_as, "Q4_K");
+    EXPECT_EQ(back.config.kept_bytes, 12345);
     EXPECT_EQ(back.config.widened_bytes, 4096);
     EXPECT_TRUE(back.config.parallel_blocks);
     for (std::size_t size = 0; size < out.size(); ++size) {
