@@ -1,5 +1,6 @@
 #include "kernels/cpu/thread_pool.h"
 
+#include <algorithm>
 #include <system_error>
 #include <utility>
 
@@ -10,6 +11,10 @@
 namespace decodescope {
 namespace {
 
+using Clock = std::chrono::steady_clock;
+
+constexpr std::chrono::milliseconds kSharedFor{500};  // after a core was taken
+
 // The last chunks of a stage are done in well under this many pauses when every thread has a core. Long spins are a
 // trap where they have not: the spinning thread holds the core that the thread it waits for needs.
 constexpr int kSpins = 1000;
@@ -17,7 +22,8 @@ constexpr int kSpinsOversubscribed = 20;
 
 }  // namespace
 
-ThreadPool::ThreadPool(int threads, std::function<void()> woken) : woken_(std::move(woken)) {
+ThreadPool::ThreadPool(int threads, std::function<void()> woken)
+    : woken_(std::move(woken)), homes_(threads), places_(static_cast<std::size_t>(std::max(threads, 1))) {
     spins_ = threads > usable_cores() ? kSpinsOversubscribed : kSpins;
     // Known before the first worker runs, lowered while none has been given work.
     threads_ = 1;
@@ -68,13 +74,29 @@ void ThreadPool::release() {
     announce();
 }
 
+// Between two chunks: the thread holds nothing that another one could wait for.
+void ThreadPool::share_core(int thread) {
+    Place& place = places_[static_cast<std::size_t>(thread)];
+    if (!place.turn.is_over()) return;
+    std::this_thread::yield();
+    const SteadyTime now = Clock::now();
+    if (place.turn.returned(now)) shared_until_.store(now + kSharedFor, std::memory_order_relaxed);
+}
+
 // Returns when there is nothing left to take. A thread that comes late finds the stage of now, or none.
 void ThreadPool::take_chunks(int thread) {
+    Place& place = places_[static_cast<std::size_t>(thread)];
+    SteadyTime now = Clock::now();
+    place.turn.chunk_begins(now);
     for (;;) {
+        share_core(thread);
+        place.seat.update(homes_, thread, now, shared_until_.load(std::memory_order_relaxed));
         const std::uint64_t claim = claims_.fetch_add(1, std::memory_order_acq_rel);
         const std::uint32_t chunks = static_cast<std::uint32_t>(claim >> 32), chunk = static_cast<std::uint32_t>(claim);
         if (chunk >= chunks) return;
         work_->run_chunk(stage_, chunk, thread);
+        now = Clock::now();
+        place.seat.chunk_took(place.turn.chunk_ends(now), now);
         if (chunks_done_.fetch_add(1, std::memory_order_acq_rel) + 1 != chunks) continue;
         work_->stage_done(stage_);
         if (advance(thread)) {
@@ -107,9 +129,10 @@ void ThreadPool::run(StageWork& work) {
     for (;;) {
         const std::uint32_t seen = phase_.load(std::memory_order_acquire);
         take_chunks(0);
-        if (finished_.load(std::memory_order_acquire)) return;
+        if (finished_.load(std::memory_order_acquire)) break;
         wait_for_change(seen);
     }
+    places_.front().seat.leave();  // the thread is the caller's
 }
 
 }  // namespace decodescope

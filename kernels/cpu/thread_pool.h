@@ -1,7 +1,8 @@
 // The threads of the CPU backend. A job is a list of stages, one after the other; the chunks of a stage are taken by
 // whichever thread is free. A stage is complete when its chunks are, not when every thread has been there: a thread that
 // the system does not let run, because something else needs the core, is not waited for unless it holds a chunk.
-// Waiting threads spin for a moment and then sleep, so that an idle program costs nothing.
+// Waiting threads spin for a moment and then sleep, so that an idle program costs nothing. What they do when cores are
+// shared with other programs: core_sharing.h.
 #pragma once
 
 #include <atomic>
@@ -9,6 +10,8 @@
 #include <functional>
 #include <thread>
 #include <vector>
+
+#include "kernels/cpu/core_sharing.h"
 
 namespace decodescope {
 
@@ -43,6 +46,7 @@ public:
 private:
     void worker(int thread);
     void take_chunks(int thread);
+    void share_core(int thread);
     bool advance(int thread);
     void release();
     void announce();
@@ -52,6 +56,13 @@ private:
     int threads_ = 1;
     int spins_ = 0;
     std::vector<std::thread> workers_;
+    struct alignas(64) Place {
+        CoreTurn turn;
+        CoreSeat seat;
+    };
+    HomeCores homes_;
+    std::vector<Place> places_;  // [threads]
+    std::atomic<SteadyTime> shared_until_{};  // cores are taken to be shared with other programs
 
     // Written while no chunk is out: by run() before a stage is released, or by the thread that did the last chunk of
     // one. Read only by a thread that holds a chunk; published by claims_.

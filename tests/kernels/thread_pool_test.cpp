@@ -98,6 +98,63 @@ TEST(ThreadPool, DoesNotWaitForAThreadThatIsNotLetRun) {
     }
 }
 
+TEST(CoreTurn, OffersTheCoreAfterAnInterruptionAndOnlyWhileSomebodyTakesIt) {
+    using std::chrono::microseconds;
+    SteadyTime now{};
+    CoreTurn turn;
+    turn.chunk_begins(now);
+    const auto chunk = [&](int micros) {
+        turn.chunk_ends(now += microseconds(micros));
+        return turn.is_over();
+    };
+    for (int i = 0; i < 1000; ++i) ASSERT_FALSE(chunk(100)) << "nobody interrupts";
+    ASSERT_FALSE(chunk(4000)) << "the core has just come back";
+    for (int i = 0; i < 19; ++i) ASSERT_FALSE(chunk(100));
+    ASSERT_TRUE(chunk(100)) << "2 ms later";
+    EXPECT_TRUE(turn.returned(now += microseconds(4000)));  // somebody waited for it
+    for (int i = 0; i < 19; ++i) ASSERT_FALSE(chunk(100));
+    ASSERT_TRUE(chunk(100));
+    EXPECT_FALSE(turn.returned(now += microseconds(2)));  // nobody did
+    for (int i = 0; i < 1000; ++i) ASSERT_FALSE(chunk(100));
+}
+
+int allowed_cores() {
+    cpu_set_t mask;
+    return sched_getaffinity(0, sizeof mask, &mask) == 0 ? CPU_COUNT(&mask) : 0;
+}
+
+TEST(CoreSeat, StaysWhileCoresAreSharedAndLeavesACoreOnWhichItStarves) {
+    using std::chrono::milliseconds;
+    const int cores = allowed_cores();
+    if (cores < 2 || usable_cores() != cores) GTEST_SKIP() << "needs two cores and no quota";
+    EXPECT_TRUE(HomeCores(cores - 1).cores().empty()) << "fewer threads than cores: the system chooses";
+    EXPECT_TRUE(HomeCores(cores + 1).cores().empty());
+    const HomeCores homes(cores);
+    ASSERT_EQ(std::ssize(homes.cores()), cores);
+    const SteadyTime start{};
+    const SteadyTime until = start + milliseconds(500);
+    CoreSeat seat;
+    for (const int thread : {1, 0}) {
+        seat.update(homes, thread, start + milliseconds(1), until);
+        EXPECT_EQ(allowed_cores(), 1);
+        EXPECT_EQ(sched_getcpu(), homes.cores()[static_cast<std::size_t>(thread)]);
+        seat.update(homes, thread, until, until);  // nobody has wanted a core for a while
+        EXPECT_EQ(allowed_cores(), cores);
+    }
+    const SteadyTime later = start + milliseconds(5000);
+    seat.update(homes, 1, start + milliseconds(2), later);
+    seat.chunk_took(milliseconds(5), start + milliseconds(3));
+    seat.update(homes, 1, start + milliseconds(3), later);
+    EXPECT_EQ(allowed_cores(), 1);
+    seat.chunk_took(milliseconds(40), start + milliseconds(50));  // of which it had the core for a tenth
+    seat.update(homes, 1, start + milliseconds(50), later);
+    EXPECT_EQ(allowed_cores(), cores);
+    seat.update(homes, 1, start + milliseconds(1051), later);
+    EXPECT_EQ(allowed_cores(), 1) << "tries again";
+    seat.leave();
+    EXPECT_EQ(allowed_cores(), cores);
+}
+
 TEST(UsableCores, HeedsQuotaAndMask) {
     EXPECT_EQ(cores_of_quota("max 100000"), 0);
     EXPECT_EQ(cores_of_quota("100000 100000"), 1);
