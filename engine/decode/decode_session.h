@@ -75,6 +75,8 @@ struct PassResult {
     std::span<const std::int32_t> entry_positions(std::int32_t row, std::int64_t layer = 0) const;  // [count] or empty
     std::vector<float> k_rms, v_rms;               // [rows, layers]; NaN without a cache
     double micros = 0;
+    double host_micros = 0;                        // see StepFacts
+    std::int64_t graph_captures = 0;
     std::vector<OpRecord> ops;
     KvFacts kv;
     std::vector<EvictedEntry> evicted;             // each once when all layers dropped it, else once for each layer

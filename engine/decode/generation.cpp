@@ -18,6 +18,8 @@ void add_pass(StepFacts& step, const PassResult& pass) {
     step.last_pass_rows = static_cast<std::int32_t>(pass.rows);
     step.row_count += pass.rows;
     step.micros += pass.micros;
+    step.host_micros += pass.host_micros;
+    step.graph_captures += pass.graph_captures;
     step.captured = step.captured || !pass.attention.empty();
     step.warm_up = step.warm_up || pass.warm_up;
     step.flops += pass.flops;

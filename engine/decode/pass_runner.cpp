@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <chrono>
 
 namespace decodescope {
 namespace {
@@ -46,7 +47,8 @@ Status PassRunner::prepare(std::int64_t rows, std::int64_t logits_rows, std::int
 }
 
 void PassRunner::begin() {
-    micros_ = 0;
+    micros_ = host_micros_ = outside_micros_ = 0;
+    graph_captures_ = 0;
     stage_micros_.clear();
     warm_up_ = false;
 }
@@ -186,7 +188,12 @@ Status PassRunner::run(std::span<const PassRequest> requests, std::stop_token st
 Status PassRunner::run_step(const StepInputs& inputs, std::stop_token stop) {
     StepOutputs outputs;
     outputs.logits = logits_;
+    const auto start = std::chrono::steady_clock::now();
     DS_RETURN_IF_ERROR(model_->backend->run(*step_, inputs, outputs, stop));
+    if (!model_->backend->info().host_memory)
+        host_micros_ +=
+            std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count();
+    graph_captures_ += outputs.graph_captures;
     warm_up_ = warm_up_ || fresh_;
     fresh_ = false;
     micros_ += outputs.micros;
@@ -205,6 +212,9 @@ void PassRunner::take(const PassRunner& joint, std::int64_t first_logits_row, st
     seen_positions_.clear();
     seen_of_layer_.clear();
     micros_ = joint.micros_;
+    host_micros_ = joint.host_micros_;
+    outside_micros_ = joint.outside_micros_;
+    graph_captures_ = joint.graph_captures_;
     stage_micros_ = joint.stage_micros_;
     warm_up_ = joint.warm_up_;
 }

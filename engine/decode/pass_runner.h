@@ -51,7 +51,9 @@ public:
         return weight_sums_.empty() ? std::span<const float>() : weight_sums_[static_cast<std::size_t>(layer)];
     }
     double micros() const { return micros_; }
-    void add_micros(double micros) { micros_ += micros; }  // work of the step outside the compiled pass
+    double host_micros() const { return host_micros_ > 0 ? host_micros_ + outside_micros_ : 0; }  // see StepFacts
+    std::int64_t graph_captures() const { return graph_captures_; }
+    void add_micros(double micros) { micros_ += micros, outside_micros_ += micros; }  // work outside the compiled pass
     std::vector<OpRecord> ops() const;
     bool warm_up() const { return warm_up_; }  // a compiled step was used for the first time since begin()
     const std::vector<std::string>& stage_names() const { return stage_names_; }
@@ -81,7 +83,8 @@ private:
     std::vector<int> seen_of_layer_;                         // [layers], into the above; kNone: entry e is position e
     std::vector<std::vector<float>> weight_sums_;            // [layers][rows * entries]
     std::vector<double> stage_micros_;
-    double micros_ = 0;
+    double micros_ = 0, host_micros_ = 0, outside_micros_ = 0;
+    std::int64_t graph_captures_ = 0;
     bool warm_up_ = false;
 };
 

@@ -236,6 +236,8 @@ void SessionBase::fill_result(std::int64_t rows, PassResult& result) const {
         result.layer_entries.push_back(
             {plans_[static_cast<std::size_t>(cache_.group_of(layer))].row_entries, runner_.seen_positions(layer)});
     result.micros = runner_.micros();
+    result.host_micros = runner_.host_micros();
+    result.graph_captures = runner_.graph_captures();
     result.ops = runner_.ops();
     result.warm_up = runner_.warm_up();
     list_evicted(result);

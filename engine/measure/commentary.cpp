@@ -66,6 +66,9 @@ constexpr std::array kPatterns = {
     Pattern{"step.time", "The pass took {0} ms."},
     Pattern{"step.time.captured", "The pass took {0} ms, with attention captured."},
     Pattern{"step.time.warm", "The pass took {0} ms; it used its buffers for the first time and stays out of medians."},
+    Pattern{"step.device", "Of {0} ms that the host waited, the device worked {1} ms; launches and gaps took {2} ms."},
+    Pattern{"step.graph", "Its kernels were recorded as {0} new graphs, which later steps of this kind run as one launch."},
+    Pattern{"step.graph.one", "Its kernels were recorded as a graph, which later steps of this kind run as one launch."},
     Pattern{"step.next", "Next token: {0}, with {1} % by the plain softmax."},
     Pattern{"step.stop.length", "The run ends here: the wanted number of tokens is reached."},
     Pattern{"step.stop.eos", "The run ends here: the model wrote its end token."},
@@ -256,6 +259,11 @@ void add_products(std::vector<Sentence>& out, const RunFacts& facts, const StepF
 void add_outcome(std::vector<Sentence>& out, const RunRecording& recording, const StepFacts& step) {
     const char* id = step.warm_up ? "step.time.warm" : step.captured ? "step.time.captured" : "step.time";
     out.push_back(make_sentence(id, {milliseconds(step.micros)}));
+    if (step.host_micros > 0)
+        out.push_back(make_sentence("step.device", {milliseconds(step.host_micros), milliseconds(step.micros),
+                                                    milliseconds(std::max(step.host_micros - step.micros, 0.0))}));
+    if (step.graph_captures > 0)
+        out.push_back(make_sentence(with_one("step.graph", step.graph_captures), {format_grouped(step.graph_captures)}));
     if (step.sampled_token >= 0) {
         for (const TokenProbability& entry : step.top) {
             if (entry.token != step.sampled_token) continue;

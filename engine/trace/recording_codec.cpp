@@ -250,9 +250,9 @@ RunFacts decode_facts(ByteReader& in) {
 }
 
 constexpr std::uint8_t kStepCaptured = 1, kStepPaged = 2, kStepApart = 4, kStepOffloaded = 8, kStepPlaced = 16,
-                       kStepPasses = 32;
+                       kStepPasses = 32, kStepDevice = 64;
 constexpr std::uint8_t kKnownStepFlags = kStepCaptured | kStepPaged | kStepApart | kStepOffloaded | kStepPlaced |
-                                         kStepPasses;
+                                         kStepPasses | kStepDevice;
 
 // Layers that drop tokens apart, and scores that decide.
 bool evicts_apart(const StepFacts& step) {
@@ -272,7 +272,8 @@ void encode_step(ByteWriter& out, const StepFacts& step) {
     const bool apart = evicts_apart(step), offloaded = step.kv.offload != OffloadPlace::None;
     out.u8(static_cast<std::uint8_t>((step.captured ? kStepCaptured : 0) | (paged ? kStepPaged : 0) |
                                      (apart ? kStepApart : 0) | (offloaded ? kStepOffloaded : 0) |
-                                     (step.placement.known ? kStepPlaced : 0) | (step.passes > 1 ? kStepPasses : 0)));
+                                     (step.placement.known ? kStepPlaced : 0) | (step.passes > 1 ? kStepPasses : 0) |
+                                     (step.host_micros > 0 ? kStepDevice : 0)));
     out.boolean(step.warm_up);
     encode_kv(out, step.kv);
     if (paged) encode_pages(out, step.kv);
@@ -299,6 +300,10 @@ void encode_step(ByteWriter& out, const StepFacts& step) {
     if (step.passes > 1) {
         out.i32(step.passes);
         out.i32(step.last_pass_rows);
+    }
+    if (step.host_micros > 0) {
+        out.f64(step.host_micros);
+        out.i64(step.graph_captures);
     }
 }
 
@@ -341,6 +346,10 @@ StepFacts decode_step(ByteReader& in, const RunFacts& facts, std::int64_t rows, 
     if ((flags & kStepPasses) != 0) {
         step.passes = in.i32("passes", 2, std::max(step.row_count, 2));
         step.last_pass_rows = in.i32("rows of the last pass", 1, std::max(step.row_count, 1));
+    }
+    if ((flags & kStepDevice) != 0) {
+        step.host_micros = in.f64("micros of the host");
+        step.graph_captures = in.i64("recorded graphs", 0);
     }
     return step;
 }

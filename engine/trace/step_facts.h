@@ -77,6 +77,10 @@ struct StepFacts {
     std::int32_t sampled_token = -1;  // what the sampler picked from this step's logits; -1: none
     std::string stop_reason;          // "" while running, else "length", "eos", "context_full", "cancelled"
     double micros = 0;                // the pass itself, without sampling and recording
+    // Devices apart from the host: what the host waited for them, of which `micros` is their own time; the rest went into
+    // launches and waiting. 0: the backend computes on the host.
+    double host_micros = 0;
+    std::int64_t graph_captures = 0;  // command graphs that the device's driver recorded for this step
     bool captured = false;            // attention was captured: timing is marked
     bool warm_up = false;             // first use of buffers; left out of charts' medians
     KvFacts kv;

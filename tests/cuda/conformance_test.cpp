@@ -20,13 +20,15 @@ TEST_P(CudaConformance, EqualsReference) {
     ASSERT_GT(group.rows.size(), 0u);
     const auto backend = make_emulated();
     ASSERT_NE(backend, nullptr);
-    for (std::size_t i = 0; i < group.rows.size(); ++i) {
+    const std::size_t every = group.rows.size() > 2 * kEvery ? kEvery : 1;
+    int rows = 0;
+    for (std::size_t i = 0; i < group.rows.size(); i += every, ++rows) {
         simt::settings().schedule = kSchedules[i % 4];
         simt::settings().seed = i;
         EXPECT_EQ(conformance::check(*backend, group.rows[i], {cuda::kFewRows}), "")
             << group.rows[i].name << ", " << schedule_name(kSchedules[i % 4]);
     }
-    RecordProperty("rows", static_cast<int>(group.rows.size()));
+    RecordProperty("rows", rows);
 }
 
 std::vector<std::size_t> group_indices() {

@@ -269,6 +269,7 @@ void append_step_facts(RunRecording& recording, const FakeRunOptions& options, s
     step.sampled_token = fake_token(options, length);
     if (options.finished && step.index == options.steps) step.stop_reason = "length";
     step.micros = step.index == 0 ? recompute_micros(length) : cached_micros(length);
+    if (options.device) step.host_micros = step.micros + 26, step.graph_captures = step.index == 2 ? 1 : 0;
     step.captured = options.capture;
     step.warm_up = step.index == 0;
     step.kv = fake_kv(options, before, length);

@@ -24,6 +24,7 @@ struct FakeRunOptions {
     bool profile = true;   // times per stage
     bool race = true;      // a race point at every step
     bool placed = true;    // where rows lie is recorded; false: as files from before the cache map
+    bool device = false;   // apart from the host, with a recorded graph in the second decode step
     bool finished = true;  // the last step has stop reason "length"
     std::int64_t attention_bytes = std::int64_t{384} << 20;
 };

@@ -79,8 +79,9 @@ public:
         place.stack_bytes = bytes_ - kGuardBytes;
         place.fake_stack = nullptr;
 #ifdef DECODESCOPE_SIMT_ASAN
-        __asan_unpoison_memory_region(low_, place.stack_bytes);  // what abandoned frames left behind
+        if (left_half_way_) __asan_unpoison_memory_region(low_, place.stack_bytes);  // what the frames left behind
 #endif
+        left_half_way_ = true;
         place.context = boost::context::detail::make_fcontext(
             low_ + place.stack_bytes, place.stack_bytes, [](boost::context::detail::transfer_t from) {
                 static_cast<Place*>(from.data)->context = from.fctx;
@@ -89,12 +90,16 @@ public:
             });
     }
 
+    // Nothing but the frames of the scheduler is on the stack any more.
+    void finished() { left_half_way_ = false; }
+
     Place place;
 
 private:
     static constexpr std::size_t kGuardBytes = 4096;
     char* low_ = nullptr;
     std::size_t bytes_;
+    bool left_half_way_ = false;
 };
 
 }  // namespace decodescope::simt

@@ -56,6 +56,8 @@ bool same(const Site& a, const Site& b) {
     return a.line == b.line && (a.file == b.file || std::strcmp(a.file, b.file) == 0);
 }
 
+std::string deadlock() { return "the threads wait for one another for ever"; }
+
 std::int64_t switch_count = 0;
 
 void run_current_thread();
@@ -89,14 +91,16 @@ private:
     }
     void finish_collective(unsigned mask, WarpOperation operation);
     std::string whereabouts() const;
-    [[noreturn]] void fail(const std::string& what);
+    template <class Reason>
+    [[noreturn]] void fail(const Reason& reason);
+    [[noreturn]] void end_block();
     void drop_shared();
     char* order_token(unsigned index) { return tokens_ + index; }
 
     const Launch* launch_ = nullptr;
     const std::function<void()>* body_ = nullptr;
     Place main_;
-    std::vector<std::unique_ptr<Fiber>> fibers_;
+    std::vector<std::unique_ptr<Fiber>> fibers_, resting_;  // two sets take turns for the thread sanitizer
     std::vector<Thread> threads_;
     std::vector<Warp> warps_;
     std::vector<SharedBlock> shared_, kept_;
@@ -158,7 +162,7 @@ void Machine::go_to(int thread) {
 void Machine::suspend() {
     Thread& waiting = self();
     const int next = pick();
-    if (next < 0) fail("the threads wait for one another for ever");
+    if (next < 0) fail(deadlock);
     if (&threads_[static_cast<unsigned>(next)] == &waiting) return go_to(next);
     release_order(&end_token_);  // should this one be abandoned
     go_to(next);
@@ -181,9 +185,15 @@ std::string Machine::whereabouts() const {
     return all;
 }
 
-// Ends the block. The fibers stay where they are, so nothing that owns memory may be alive on this one.
-void Machine::fail(const std::string& what) {
-    fault_ = std::string(launch_->kernel) + ": " + what + ", in block " + text(blockIdx) + " thread " +
+// Ends the block. The fibers stay where they are, so nothing that owns memory may be alive on this one: the reason is
+// put together here, not by the caller.
+template <class Reason>
+void Machine::fail(const Reason& reason) {
+    fault_ = reason();
+    end_block();
+}
+void Machine::end_block() {
+    fault_ = std::string(launch_->kernel) + ": " + fault_ + ", in block " + text(blockIdx) + " thread " +
              text(self().index) + whereabouts();
     release_order(&end_token_);
     switch_place(self().fiber->place, main_, true);
@@ -196,11 +206,13 @@ void Machine::thread_main() {
     release_order(&end_token_);
     Thread& ending = self();
     ending.state = State::Ended;
+    ending.fiber->finished();
     warp().alive &= ~(1u << (current_ % 32));
     ++ended_;
-    if (at_barrier_ > 0) fail("a thread ended while others wait at the barrier " + text(barrier_site_));
+    if (at_barrier_ > 0)
+        fail([&] { return "a thread ended while others wait at the barrier " + text(barrier_site_); });
     const int next = pick();
-    if (next < 0 && ended_ < threads_.size()) fail("the threads wait for one another for ever");
+    if (next < 0 && ended_ < threads_.size()) fail(deadlock);
     if (next >= 0) go_to(next);
     switch_place(ending.fiber->place, next >= 0 ? self().fiber->place : main_, true);
     std::abort();
@@ -211,8 +223,8 @@ void Machine::barrier(Site site, bool vote) {
     release_order(order_token(2 + phase));
     if (at_barrier_ == 0) barrier_site_ = site;
     if (!same(barrier_site_, site))
-        fail("threads wait at two barriers, " + text(site) + " and " + text(barrier_site_));
-    if (ended_ > 0) fail("the barrier " + text(site) + " is not reached by threads that have ended");
+        fail([&] { return "threads wait at two barriers, " + text(site) + " and " + text(barrier_site_); });
+    if (ended_ > 0) fail([&] { return "the barrier " + text(site) + " is not reached by threads that have ended"; });
     if (at_barrier_ == 0) votes_[phase] = false;
     votes_[phase] = votes_[phase] || vote;
     self().state = State::AtBarrier;
@@ -242,13 +254,15 @@ void Machine::finish_collective(unsigned mask, WarpOperation operation) {
 
 std::uint64_t Machine::collective(WarpOperation operation, unsigned mask, std::uint64_t value, int source, Site site) {
     const unsigned first = current_ / 32 * 32, bit = 1u << (current_ % 32);
-    if ((mask & bit) == 0) fail("a lane is not in the mask that it gives at " + text(site));
-    if ((mask & ~warp().alive) != 0) fail("the mask at " + text(site) + " names lanes that are not there");
-    if (source >= 0 && (mask >> source & 1) == 0) fail("a lane outside the mask is read at " + text(site));
+    if ((mask & bit) == 0) fail([&] { return "a lane is not in the mask that it gives at " + text(site); });
+    if ((mask & ~warp().alive) != 0)
+        fail([&] { return "the mask at " + text(site) + " names lanes that are not there"; });
+    if (source >= 0 && (mask >> source & 1) == 0)
+        fail([&] { return "a lane outside the mask is read at " + text(site); });
     if (const unsigned others = mask & warp().waiting; others != 0) {
         const Thread& other = threads_[first + static_cast<unsigned>(std::countr_zero(others))];
         if (other.mask != mask || other.operation != operation || !same(other.site, site))
-            fail("lanes of one warp meet in two collectives, " + text(site) + " and " + text(other.site));
+            fail([&] { return "lanes of one warp meet in two collectives, " + text(site) + ", " + text(other.site); });
     }
     Thread& leader = threads_[first + static_cast<unsigned>(std::countr_zero(mask))];
     const bool orders = operation == WarpOperation::Synchronize;  // shuffles order nothing in memory
@@ -272,7 +286,8 @@ std::uint64_t Machine::collective(WarpOperation operation, unsigned mask, std::u
 }
 
 void* Machine::dynamic_shared() {
-    if (shared_.empty() || shared_.front().tag() != nullptr) fail("dynamic shared memory is used and none was asked for");
+    if (shared_.empty() || shared_.front().tag() != nullptr)
+        fail([] { return std::string("dynamic shared memory is used and none was asked for"); });
     return shared_.front().data();
 }
 
@@ -284,7 +299,7 @@ void* Machine::static_shared(const void* tag, std::size_t bytes) {
     }
     shared_bytes_ += bytes;
     if (shared_bytes_ > settings().shared_bytes)
-        fail(std::to_string(shared_bytes_) + " bytes of shared memory are more than a block has");
+        fail([&] { return std::to_string(shared_bytes_) + " bytes of shared memory are more than a block has"; });
     shared_.emplace_back(tag, bytes);
     release_order(order_token(1));
     return shared_.back().data();
@@ -296,12 +311,16 @@ void Machine::prepare_block(unsigned linear) {
     blockIdx = {linear % grid.x, linear / grid.x % grid.y, linear / grid.x / grid.y};
     gridDim = grid;
     blockDim = block;
+#ifdef DECODESCOPE_SIMT_TSAN
+    std::swap(fibers_, resting_);
+#endif
     while (fibers_.size() < count) fibers_.push_back(std::make_unique<Fiber>(kStackBytes));
     threads_.assign(count, {});
     warps_.assign((count + 31) / 32, {});
     ended_ = at_barrier_ = barriers_ = 0;
     for (unsigned t = 0; t < count; ++t) {
-        // Rotated: thread t of two blocks is not one and the same fiber of the thread sanitizer.
+        // Rotated, and the next block has the other set: what a fiber did in one block is ordered before all that comes
+        // after a barrier of its next block, and no race between the two would show.
         threads_[t].fiber = fibers_[(t + linear) % fibers_.size()].get();
         threads_[t].fiber->start_anew<run_current_thread>();
         threads_[t].index = {t % block.x, t / block.x % block.y, t / block.x / block.y};
@@ -352,38 +371,13 @@ std::string Machine::run(const Launch& launch, const std::function<void()>& body
     return fault_;
 }
 
-Settings settings_from_environment() {
-    Settings settings;
-    const char* schedule = std::getenv("DECODESCOPE_SIMT_SCHEDULE");
-    const std::string name = schedule == nullptr ? "" : schedule;
-    if (name == "reverse") settings.schedule = Schedule::Reverse;
-    if (name == "seeded") settings.schedule = Schedule::Seeded;
-    if (name == "warp-ahead") settings.schedule = Schedule::WarpAhead;
-    return settings;
-}
-
 }  // namespace
-
-Settings& settings() {
-    static Settings settings = settings_from_environment();
-    return settings;
-}
-
-std::string refusal(const Launch& launch) {
-    const dim3 g = launch.grid, b = launch.block;
-    if (g.x == 0 || g.y == 0 || g.z == 0 || g.x > 0x7FFFFFFFu || g.y > 65535 || g.z > 65535) return "invalid grid";
-    if (b.x == 0 || b.y == 0 || b.z == 0 || b.z > 64 || std::uint64_t{b.x} * b.y * b.z > 1024) return "invalid block";
-    if (launch.shared_bytes > settings().shared_bytes) return "too much dynamic shared memory";
-    return {};
-}
 
 std::string run_grid(const Launch& launch, const std::function<void()>& thread_body) {
     return machine.run(launch, thread_body);
 }
 
 std::int64_t switches() { return switch_count; }
-
-LaunchSink launch_sink = nullptr;
 
 void block_barrier(Site site) { machine.barrier(site, false); }
 bool block_any(bool vote, Site site) {

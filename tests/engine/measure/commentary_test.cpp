@@ -37,6 +37,17 @@ TEST(Commentary, DecodeStepWithACache) {
     EXPECT_TRUE(has(what_happened(*recording, 12), "step.stop.length"));
 }
 
+TEST(Commentary, ADeviceApartFromTheHost) {
+    FakeRunOptions options;
+    EXPECT_FALSE(has(what_happened(*make_fake_run(options), 2), "step.device"));
+    options.device = true;
+    const auto recording = make_fake_run(options);
+    const auto sentences = what_happened(*recording, 2);
+    EXPECT_TRUE(has(sentences, "step.graph.one"));
+    EXPECT_FALSE(has(what_happened(*recording, 3), "step.graph.one"));
+    EXPECT_NE(text(sentences).find("launches and gaps took 0.026 ms"), std::string::npos) << text(sentences);
+}
+
 TEST(Commentary, PrefillGrowthAndEviction) {
     FakeRunOptions options;
     options.cache = "growing";

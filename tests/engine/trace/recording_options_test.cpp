@@ -39,5 +39,27 @@ TEST(RecordingOptions, WindowsAndTypesComeBack) {
     }
 }
 
+// Times of a device apart, and its graphs; steps of the host are written as ever.
+TEST(RecordingOptions, DeviceTimesComeBack) {
+    FakeRunOptions options;
+    const auto plain = make_fake_run(options);
+    options.device = true;
+    const auto run = make_fake_run(options);
+    ByteWriter without, out;
+    encode_step(without, *plain->step(2));
+    encode_step(out, *run->step(2));
+    EXPECT_EQ(out.size(), without.size() + 16);
+    ByteReader in(out.bytes(), "STEPS");
+    const StepFacts back = decode_step(in, run->facts(), run->row_count(), run->step_count());
+    ASSERT_TRUE(in.ok());
+    EXPECT_EQ(back.host_micros, run->step(2)->host_micros);
+    EXPECT_EQ(back.graph_captures, 1);
+    for (std::size_t size = 0; size < out.size(); ++size) {
+        ByteReader cut(out.bytes().first(size), "STEPS");
+        (void)decode_step(cut, run->facts(), run->row_count(), run->step_count());
+        EXPECT_FALSE(cut.ok()) << size;
+    }
+}
+
 }  // namespace
 }  // namespace decodescope
