@@ -2,8 +2,8 @@
 // turns. Commands on stdin, one JSON line for each on stdout; ends with stdin.
 //   serve_benchmark MODEL WEIGHTS THREADS
 //     decode LENGTH COUNT    {"micros":[..]} of COUNT tokens after LENGTH others, attention captured, K and V in f16
-//     forward LENGTH COUNT   {"micros":[..]} of COUNT whole passes over LENGTH tokens, as the recompute lane runs them
-//     generate COUNT ID,..   {"micros":[..],"tokens":[..]} greedy tokens after these, and the time of each but the first
+//     forward LENGTH COUNT   {"micros":[..]} of COUNT whole passes over LENGTH tokens, as the recompute lane has them
+//     generate COUNT ID,..   {"micros":[..],"tokens":[..]} greedy tokens after these; times of all but the first
 //     encode TEXT            {"tokens":[..]}
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -99,7 +99,8 @@ private:
 int main(int argc, char** argv) {
     using namespace decodescope;
     const bool as_in_file = argc == 4 && std::string(argv[2]) == "as-in-file";
-    const auto type = as_in_file ? Result<WeightType>(WeightType::AsInFile) : parse_weight_type(argc == 4 ? argv[2] : "");
+    const auto type =
+        as_in_file ? Result<WeightType>(WeightType::AsInFile) : parse_weight_type(argc == 4 ? argv[2] : "");
     if (!type.ok()) {
         fmt::print(stderr, "usage: serve_benchmark MODEL as-in-file|f32|f16|bf16|int8 THREADS\n");
         return 2;

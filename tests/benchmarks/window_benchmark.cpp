@@ -1,7 +1,7 @@
 // The window's limits: first window under 1.5 s, first token under 0.3 s after it, longest gap of a 10 ms heartbeat in
 // the GUI thread under 50 ms while running flat out to the full context, memory under 600 MB, GUI thread under 10 % of
-// a core. Then the same run without the window, twice by turns: a token takes at most 1.1 times as long with it (without
-// the recompute lane). Prints what it measured; asserts nothing. Run by hand with QT_QPA_PLATFORM=offscreen.
+// a core. Then the same run without the window, twice by turns: a token takes at most 1.1 times as long with it
+// (without the recompute lane). Prints what it measured; asserts nothing. Run by hand with QT_QPA_PLATFORM=offscreen.
 //     window_benchmark [cached|race] [MODEL] [TOKENS PER SECOND; 0 = flat out]
 #include <fmt/format.h>
 #include <time.h>
