@@ -19,7 +19,7 @@ Status BatchAdmission::submit(SequenceId id, std::int64_t tokens) {
         const std::int64_t page = limits_.page_tokens;
         const std::string message =
             page == 0 ? fmt::format("The sequence needs a cache of {} and there is room for {}.",
-                                    counted(tokens, "token"), counted(limits_.units, "token"))
+                                    counted(tokens, limits_.unit), counted(limits_.units, limits_.unit))
                       : fmt::format("The sequence needs {} of {} for its {} and there {} {}, for {}.",
                                     counted(units, "page"), counted(page, "token"), counted(tokens, "token"),
                                     limits_.units == 1 ? "is" : "are", counted(limits_.units, "page"),
