@@ -8,6 +8,7 @@
 #include "app/cli/commands.h"
 #include "app/cli/output.h"
 #include "engine/measure/run_facts.h"
+#include "engine/model/layer_kinds.h"
 #include "engine/support/numbers.h"
 #include "kernels/api/usable_cores.h"
 #include "kernels/cpu/cpu_backend.h"
@@ -44,16 +45,23 @@ std::string weights_text(const ModelConfig& config) {
 // Layers that attend to a window keep no more than that. Every layer takes the same for a token.
 std::int64_t bytes_at_context(const ModelConfig& config, std::int64_t bytes_per_token) {
     std::int64_t rows = 0;  // of all layers
-    for (std::int64_t layer = 0; layer < config.layers; ++layer)
-        rows += config.is_local(layer) ? std::min(config.window, config.context) : config.context;
+    for (const LayerKind& kind : layer_kinds(config)) rows += kind.layers * kind.rows(config.context);
     return bytes_per_token / config.layers * rows;
 }
 
 std::string window_text(const ModelConfig& config) {
-    if (config.window == 0) return "every layer attends to all tokens";
-    std::int64_t local = 0;
-    for (std::int64_t layer = 0; layer < config.layers; ++layer) local += config.is_local(layer) ? 1 : 0;
-    return fmt::format("{} of {} layers attend to the last {} tokens", local, config.layers, config.window);
+    const LayerKind local = local_kind(config);
+    if (local.layers == 0) return "every layer attends to all tokens";
+    return fmt::format("{} of {} layers attend to the last {} tokens", local.layers, config.layers, local.window);
+}
+
+// "18 layers: 15 local x 512 rows + 3 global x 2,048 rows"; empty where all layers see everything.
+std::string rows_text(const ModelConfig& config) {
+    std::string text;
+    for (const LayerKind& kind : layer_kinds(config))
+        text = fmt::format("{} {} x {} rows{}{}", kind.layers, kind.local() ? "local" : "global",
+                           format_grouped(kind.rows(config.context)), text.empty() ? "" : " + ", text);
+    return local_kind(config).layers == 0 ? "" : fmt::format("{} layers: {}; ", config.layers, text);
 }
 
 }  // namespace
@@ -79,6 +87,7 @@ Status run_info(const Arguments& arguments) {
         j["context"] = c.context;
         j["tied_head"] = c.tied_head;
         j["end_tokens"] = c.end_tokens;
+        j["chat_template"] = c.chat_template;
         j["file_type"] = stored_name(c);
         j["weight_bytes"] = c.file_weight_bytes();
         j["weight_type"] = c.kept_bytes > 0 ? c.stored_as : std::string(element_name(c.file_type));
@@ -100,13 +109,14 @@ Status run_info(const Arguments& arguments) {
                  {"context", format_grouped(c.context) + " tokens"},
                  {"attention", window_text(c)},
                  {"end of text", c.end_tokens.empty() ? "none" : fmt::format("{}", fmt::join(c.end_tokens, ", "))},
+                 {"chat template", c.chat_template ? "in the file; not applied, text is sent as it is typed" : "none"},
                  {"parameters",
                   format_grouped(c.parameters()) + ", " + stored_name(c) + " in the file"},
                  {"weights in memory", weights_text(c)},
                  {"KV per token", fmt::format("2 x {} layers x {} KV heads x {} x bytes = {} in f32, {} in f16",
                                               c.layers, c.kv_heads, c.head_dim, bytes_text(f32), bytes_text(f16))},
                  {"KV at full context",
-                  fmt::format("{} in f32, {} in f16", bytes_text(bytes_at_context(c, f32)),
+                  fmt::format("{}{} in f32, {} in f16", rows_text(c), bytes_text(bytes_at_context(c, f32)),
                               bytes_text(bytes_at_context(c, f16)))}});
     return {};
 }

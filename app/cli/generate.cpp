@@ -134,6 +134,8 @@ Status run_generate(const Arguments& arguments, std::stop_token stop) {
         flush_out();
     };
     say_when_meaningless(model);
+    if (model.config.chat_template && !arguments.json)
+        print_message("The model has a chat template. It is not applied: the prompt is sent as it is typed.\n");
     if (arguments.new_tokens > 0) show(generation.pending_token());
     while (!generation.finished()) {
         const Status status = generation.step(stop);

@@ -74,12 +74,13 @@ Status Batch::make_admission() {
     DS_RETURN_IF_ERROR(check_supported({model_->model->config.family, session.cache, session.kv,
                                         model_->backend->info().id, (*strategy)->page_tokens() > 0, true,
                                         has_local_layers(model_->model->config)}));
+    BatchAdmission::Limits most;
+    if (has_local_layers(model_->model->config)) most.unit = "byte";
     // Formats with a residual have no fixed size of a token: that of one in a full context stands for all.
     const std::int64_t typical = session.kv.has_residual() ? model_->model->config.context : 1;
-    auto token_bytes = kv_bytes(*model_, session.kv, typical);
-    if (!token_bytes.ok()) return token_bytes.error();
-    *token_bytes = std::max<std::int64_t>(*token_bytes / typical, 1);
-    BatchAdmission::Limits most;
+    auto unit_bytes = kv_bytes(*model_, session.kv, typical);
+    if (!unit_bytes.ok()) return unit_bytes.error();
+    *unit_bytes = most.unit == "byte" ? 1 : std::max<std::int64_t>(*unit_bytes / typical, 1);
     most.sequences = std::max<std::int64_t>(config_.most_active, 1);
     most.page_tokens = (*strategy)->page_tokens();
     if (most.page_tokens > 0) {
@@ -91,14 +92,15 @@ Status Batch::make_admission() {
     }
     const std::int64_t memory = model_->backend->info().memory_bytes;
     const std::int64_t left =
-        memory > 0 ? std::max<std::int64_t>(memory - model_->backend->memory().total_bytes(), 0) / *token_bytes
-                   : std::numeric_limits<std::int32_t>::max();
+        memory > 0 ? std::max<std::int64_t>(memory - model_->backend->memory().total_bytes(), 0) / *unit_bytes
+                   : std::numeric_limits<std::int32_t>::max() * (most.unit == "byte" ? std::int64_t{1} << 20 : 1);
     most.units = left;
     if (most.page_tokens > 0) {
         most.units = group_.pages->pages();
         if ((*strategy)->capacity_can_grow()) most.units = pages_of_growing_pool(left / most.page_tokens);
     } else if (find_strategy(session.cache.id)->has_cache && (*strategy)->capacity() == 0) {
-        most.exchange_parts = model_->model->config.layers;  // a growing cache, which is exchanged layer by layer
+        // A growing cache, which is exchanged layer by layer; those that keep all tokens are the largest.
+        most.exchange_parts = layer_kinds(model_->model->config).front().layers;
     }
     admission_ = std::make_unique<BatchAdmission>(most);
     return {};
@@ -123,9 +125,27 @@ const Batch::Entry& Batch::entry(SequenceId id) const {
     return *sequences_[static_cast<std::size_t>(id)];
 }
 
-// Tokens that the cache must have room for; the one sampled last is never stored. Capacity error when the cache could
-// not hold them even alone.
-Result<std::int64_t> Batch::tokens_needed(std::int64_t prompt, std::int64_t new_tokens) const {
+// Bytes of K and V, every group of layers with the rows that it keeps: local ones no more than their window.
+Result<std::int64_t> Batch::bytes_needed(std::int64_t tokens, std::int64_t expected) const {
+    const ModelConfig& config = model_->model->config;
+    auto groups = make_layer_groups(config_.session.cache, limits(expected), static_cast<int>(config.layers));
+    if (!groups.ok()) return groups.error();
+    if (auto plans = groups->plan(tokens); !plans.ok()) return plans.error();
+    KvShape shape = KvShape::of(config, config_.session.kv);
+    std::int64_t bytes = 0;
+    for (int g = 0; g < groups->count(); ++g) {
+        shape.layers = groups->layers_of(g);
+        const std::int64_t capacity = groups->group(g).capacity();
+        auto of_group = shape.total_bytes(capacity > 0 ? capacity : tokens);
+        if (!of_group.ok()) return of_group.error();
+        bytes += *of_group;
+    }
+    return bytes;
+}
+
+// Tokens that the cache must have room for, or bytes where layers differ; the token sampled last is never stored.
+// Capacity error when the cache could not hold them even alone.
+Result<std::int64_t> Batch::units_needed(std::int64_t prompt, std::int64_t new_tokens) const {
     const std::int64_t context = model_->model->config.context;
     const std::int64_t expected = new_tokens > 0 ? prompt + new_tokens : context;
     auto strategy = make_strategy(config_.session.cache, limits(expected));
@@ -135,6 +155,7 @@ Result<std::int64_t> Batch::tokens_needed(std::int64_t prompt, std::int64_t new_
     const std::int64_t last = std::max(prompt, expected - 1);
     const std::int64_t tokens = (*strategy)->bounded_by_context() ? std::min(last, context) : last;
     if ((*strategy)->page_tokens() > 0) return tokens;
+    if (counts_bytes()) return bytes_needed(tokens, expected);
     if (auto plan = (*strategy)->plan(tokens); !plan.ok()) return plan.error();
     return (*strategy)->capacity() > 0 ? (*strategy)->capacity() : tokens;
 }
@@ -142,10 +163,10 @@ Result<std::int64_t> Batch::tokens_needed(std::int64_t prompt, std::int64_t new_
 Result<SequenceId> Batch::add(std::span<const std::int32_t> prompt, const GenerationConfig& config) {
     DS_RETURN_IF_ERROR(validate(config.sampler));
     DS_RETURN_IF_ERROR(check_prompt_tokens(prompt, model_->program.vocabulary));
-    auto tokens = tokens_needed(static_cast<std::int64_t>(prompt.size()), config.new_tokens);
-    if (!tokens.ok()) return tokens.error();
+    auto units = units_needed(static_cast<std::int64_t>(prompt.size()), config.new_tokens);
+    if (!units.ok()) return units.error();
     const SequenceId id = size();
-    DS_RETURN_IF_ERROR(admission_->submit(id, *tokens));
+    DS_RETURN_IF_ERROR(admission_->submit(id, *units));
     auto entry = std::make_unique<Entry>();
     entry->prompt.assign(prompt.begin(), prompt.end());
     entry->facts.prompt_tokens = static_cast<std::int64_t>(prompt.size());
@@ -279,6 +300,7 @@ void Batch::take_parts(std::vector<Part>& parts, BatchStep& step) {
             finish(part.id, pass.error(), &step);
             continue;
         }
+        step.flops += pass->flops;
         shape.rows += pass->shape.rows;
         shape.logits_rows += pass->shape.logits_rows;
         shape.attended += pass->shape.attended;
@@ -297,9 +319,7 @@ void Batch::take_parts(std::vector<Part>& parts, BatchStep& step) {
         }
     }
     if (step.sequences == 0) return;
-    const Cost cost = step_cost(model_->program, shape);
-    step.flops = cost.flops;
-    step.bytes = cost.bytes;
+    step.bytes = step_cost(model_->program, shape).bytes;
 }
 
 Result<BatchStep> Batch::step(std::stop_token stop) {

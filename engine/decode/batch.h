@@ -82,7 +82,9 @@ private:
     RunLimits limits(std::int64_t expected_tokens) const;
     Status make_admission();
     std::int64_t pages_of_growing_pool(std::int64_t added) const;
-    Result<std::int64_t> tokens_needed(std::int64_t prompt, std::int64_t new_tokens) const;
+    Result<std::int64_t> units_needed(std::int64_t prompt, std::int64_t new_tokens) const;
+    Result<std::int64_t> bytes_needed(std::int64_t tokens, std::int64_t expected) const;
+    bool counts_bytes() const { return admission_->limits().unit == "byte"; }
     std::int64_t free_units() const;
     BatchAdmission::Found find_stored(SequenceId id) const;
     std::string why_nothing_found(SequenceId id) const;

@@ -25,9 +25,9 @@ Status BatchAdmission::submit(SequenceId id, std::int64_t tokens) {
         const std::int64_t page = limits_.page_tokens;
         const std::string message =
             page == 0 ? fmt::format("The sequence needs a cache of {}{} and there is room for {}.",
-                                    counted(tokens, "token"),
+                                    counted(tokens, limits_.unit),
                                     twice > 0 ? fmt::format(", room for {} more while it is copied,", twice) : "",
-                                    counted(limits_.units, "token"))
+                                    counted(limits_.units, limits_.unit))
                       : fmt::format("The sequence needs {} of {} for its {} and there {} {}, for {}.",
                                     counted(units, "page"), counted(page, "token"), counted(tokens, "token"),
                                     limits_.units == 1 ? "is" : "are", counted(limits_.units, "page"),

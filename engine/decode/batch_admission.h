@@ -13,6 +13,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <string_view>
 
 #include "kernels/api/status.h"
 
@@ -25,12 +26,13 @@ public:
     static constexpr int kMostOvertakes = 4;
 
     struct Limits {
-        std::int64_t units = 0;        // in all: pages, or tokens where the cache has no pages
-        std::int64_t page_tokens = 0;  // 0: a unit is the room of one token
+        std::int64_t units = 0;        // in all: pages, or where the cache has none, tokens or bytes
+        std::int64_t page_tokens = 0;  // 0: a unit is the room of one token, or a byte
         std::int64_t sequences = 1;    // that may be active at once
         // Growing storage: while it is exchanged, one of so many parts (layers) of a sequence lies twice, old and new.
         // Sequences are exchanged one after the other. 0: storage is never exchanged.
         std::int64_t exchange_parts = 0;
+        std::string_view unit = "token";  // without pages; "byte" where layers keep different numbers of tokens
     };
     // What a waiting sequence would find stored: such units are not taken. `free` of them belong to nobody now, so that
     // nobody else can take them once it starts. `more_soon`: an active sequence is computing more that it will find, so
@@ -43,7 +45,8 @@ public:
 
     explicit BatchAdmission(const Limits& limits) : limits_(limits) {}
 
-    // The sequence, with room for `tokens`, waits from now on. Capacity error with both numbers when it can never fit.
+    // The sequence, with room for `tokens` (without pages: that many units), waits from now on. Capacity error with
+    // both numbers when it can never fit.
     Status submit(SequenceId id, std::int64_t tokens);
     // Starts the next one that may start, and sets aside what it needs; nothing: none may. `free_units`: those that
     // belong to nobody, what is set aside included.

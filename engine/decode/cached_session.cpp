@@ -183,18 +183,14 @@ Status CachedSession::settle() {
     return {};
 }
 
-StepShape CachedSession::step_shape(std::int64_t new_tokens) const {
+StepShape CachedSession::step_shape(std::int64_t new_tokens, int layer) const {
+    const CachePlan& plan = plan_of(layer);
     StepShape shape;
     shape.rows = new_tokens;
     shape.logits_rows = logits_rows(new_tokens);
-    for (int layer = 0; layer < cache_.layers(); ++layer) {
-        const CachePlan& plan = plan_of(layer);
-        shape.attended = std::accumulate(plan.row_entries.begin(), plan.row_entries.end(), shape.attended);
-        shape.entries += plan.entries.count;
-    }
-    shape.attended /= cache_.layers();  // the mean, where layers differ
-    shape.entries /= cache_.layers();
-    count_kv_bytes(storages_.front()->shape(), plans_.front().first_position, shape);
+    shape.attended = std::accumulate(plan.row_entries.begin(), plan.row_entries.end(), std::int64_t{0});
+    shape.entries = plan.entries.count;
+    count_kv_bytes(storages_.front()->shape(), plan.first_position, shape);
     return shape;
 }
 
@@ -204,14 +200,15 @@ KvFacts CachedSession::kv_facts() const {
     facts.tokens_stored = cache_.tokens_stored();
     for (int g = 0; g < cache_.count(); ++g) {
         const KvStorage& storage = *storages_[static_cast<std::size_t>(g)];
-        facts.capacity_tokens = std::max(facts.capacity_tokens, storage.capacity());
         facts.used_bytes += storage.used_bytes(cache_.group(g).tokens_stored());
         facts.reserved_bytes += storage.reserved_bytes();
     }
+    // Of the layers that the strategy rules: the window of a local one may be more than a growing cache has yet.
+    facts.capacity_tokens = storage_of(placed_layer(model_->model->config)).capacity();
     facts.copied_bytes = copied_bytes_;
     facts.peak_bytes = std::max(peak_bytes_, facts.reserved_bytes);
     add_offload_facts(facts);
-    if (const auto pages = cache_.group(0).page_counts()) add_page_facts(*pages, facts);
+    if (const int group = paged_group(); group >= 0) add_page_facts(group, facts);
     if (residual_ != nullptr) {
         facts.reserved_bytes += residual_->bytes();
         facts.peak_bytes += residual_->bytes();
@@ -241,9 +238,10 @@ void CachedSession::add_offload_facts(KvFacts& facts) const {
 }
 
 Placement CachedSession::placement() const {
-    const CacheStrategy& strategy = cache_.of_layer(kPlacedLayer);
+    const std::int32_t placed = placed_layer(model_->model->config);
+    const CacheStrategy& strategy = cache_.of_layer(placed);
     Placement now;
-    now.slots = storage_of(kPlacedLayer).capacity();
+    now.slots = storage_of(placed).capacity();
     now.page_tokens = strategy.page_tokens();
     if (now.slots > kMostPlacedSlots || (now.page_tokens > 0 && now.slots / now.page_tokens > kMostPlacedPages))
         return {};
@@ -268,18 +266,27 @@ Placement CachedSession::placement() const {
     return now;
 }
 
+int CachedSession::paged_group() const {
+    for (int g = 0; g < cache_.count(); ++g)
+        if (cache_.group(g).page_tokens() > 0) return g;
+    return -1;
+}
+
 // What this sequence has, not what the pool could give.
-void CachedSession::add_page_facts(const PageCounts& pages, KvFacts& facts) const {
+void CachedSession::add_page_facts(int group, KvFacts& facts) const {
+    const auto at = static_cast<std::size_t>(group);
+    const PageCounts pages = cache_.group(group).page_counts().value();
     facts.pages_used = pages.used;
     facts.pages_shared = pages.shared;
-    facts.pages_copied = plans_.empty() ? 0 : static_cast<std::int64_t>(plans_.front().copies.size());
+    facts.pages_copied = plans_.empty() ? 0 : static_cast<std::int64_t>(plans_[at].copies.size());
     facts.pages_free = pages.free;
     facts.page_tokens = pages.page_tokens;
-    facts.pool_bytes = facts.reserved_bytes;
+    facts.pool_bytes = storages_[at]->reserved_bytes();
     facts.capacity_tokens = pages.used * pages.page_tokens;
     // Of the group with pages what the sequence has of them; of others, of local layers, what they are.
-    facts.reserved_bytes += storages_.front()->slot_bytes(facts.capacity_tokens) - storages_.front()->reserved_bytes();
-    facts.peak_bytes += facts.reserved_bytes - facts.pool_bytes;  // beyond the pool while it grew
+    const std::int64_t outside = storages_[at]->slot_bytes(facts.capacity_tokens) - facts.pool_bytes;
+    facts.reserved_bytes += outside;
+    facts.peak_bytes += outside;  // beyond the pool while it grew
 }
 
 void CachedSession::poison_dead_slots() {
@@ -296,7 +303,7 @@ Status CachedSession::reset_storage() {
     for (int g = 0; g < cache_.count() && status.ok(); ++g)
         if (cache_.group(g).page_tokens() == 0)
             status = storages_[static_cast<std::size_t>(g)]->reset(cache_.group(g).capacity());
-    if (cache_.group(0).page_tokens() > 0) {
+    if (paged_group() >= 0) {
         forget_last_pass();
         poison_dead_slots();
         return status;
@@ -316,7 +323,7 @@ void CachedSession::rows_given_up(std::int64_t kept, std::int64_t before) {
     forget_last_pass();
     if (residual_ != nullptr)
         residual_->poison(std::max(kept, before - storages_.front()->shape().residual_rows()), before);
-    if (cache_.group(0).page_tokens() > 0) poison_dead_slots();
+    if (paged_group() >= 0) poison_dead_slots();
     // Where nothing has left, the slots that are free again are those behind the last kept row.
     for (int g = 0; g < cache_.count(); ++g)
         if (cache_.group(g).page_tokens() == 0 && cache_.group(g).tokens_stored() == kept)

@@ -25,7 +25,7 @@ protected:
     std::int64_t default_pass_rows() const override;
     std::int64_t most_pass_rows() const override;
     Status check_kept(std::int64_t tokens) const override;
-    StepShape step_shape(std::int64_t new_tokens) const override;
+    StepShape step_shape(std::int64_t new_tokens, int layer) const override;
     bool keeps_rows() const override { return true; }
     void begin_step() override;
     void rows_given_up(std::int64_t kept, std::int64_t before) override;
@@ -51,7 +51,8 @@ private:
     // The new rows of the pass in slots `run`, the first of them being `first_row`: [kv_heads, run.count, head_dim]
     Status read_new_rows(int layer, KvPart part, const SlotMove& run, std::int64_t first_row,
                          std::span<float> out) const;
-    void add_page_facts(const PageCounts& pages, KvFacts& facts) const;
+    int paged_group() const;  // the group whose rows lie in pages, wherever its first layer is; -1: none
+    void add_page_facts(int group, KvFacts& facts) const;
     void poison_dead_slots();
     void forget_last_pass();
 

@@ -6,6 +6,8 @@
 #include <bit>
 #include <limits>
 
+#include "engine/model/layer_kinds.h"
+
 namespace decodescope {
 
 Result<std::unique_ptr<DecodeSession>> RecomputeSession::create(LoadedModelPtr model, const SessionConfig& config,
@@ -105,18 +107,12 @@ Status RecomputeSession::read_back(PassResult& result) {
     return {};
 }
 
-StepShape RecomputeSession::step_shape(std::int64_t new_tokens) const {
+StepShape RecomputeSession::step_shape(std::int64_t new_tokens, int layer) const {
     const std::int64_t total = plans_.front().first_position + new_tokens;
     StepShape shape;
     shape.rows = total;
     shape.logits_rows = logits_rows(new_tokens);
-    const ModelConfig& config = model_->model->config;
-    const std::int64_t window = std::min(config.window, total);
-    std::int64_t local = 0;
-    for (std::int64_t layer = 0; layer < config.layers && has_local_layers(config); ++layer)
-        local += config.is_local(layer) ? 1 : 0;
-    const std::int64_t all = total * (total + 1) / 2, within = window * (window + 1) / 2 + (total - window) * window;
-    shape.attended = ((config.layers - local) * all + local * within) / config.layers;  // the mean, where layers differ
+    shape.attended = attended_entries(0, total, layer_window(model_->model->config, layer));
     shape.entries = total;
     return shape;
 }

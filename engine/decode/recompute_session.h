@@ -20,7 +20,7 @@ protected:
     Status read_back(PassResult& result) override;
     Status compute(std::span<const std::int32_t> tokens, std::stop_token stop, PassResult& result) override;
     std::int64_t default_pass_rows() const override { return context(); }
-    StepShape step_shape(std::int64_t new_tokens) const override;
+    StepShape step_shape(std::int64_t new_tokens, int layer) const override;
     Status reset_storage() override;
 
 private:

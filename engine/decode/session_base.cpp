@@ -247,9 +247,25 @@ void SessionBase::fill_result(std::int64_t rows, PassResult& result) const {
         for (const CachePlan& plan : plans_)
             result.kv.rows_read = std::max<std::int64_t>(result.kv.rows_read, plan.row_entries.back());
     }
-    result.shape = step_shape(rows);
+    count_cost(rows, result);
+}
+
+// Every layer by what it reads itself; the shape that is handed on is the mean where they differ.
+void SessionBase::count_cost(std::int64_t rows, PassResult& result) const {
+    std::vector<StepShape> shapes(static_cast<std::size_t>(cache_.count()));  // [groups]
+    std::int64_t attended = 0, entries = 0;
+    for (int layer = 0; layer < cache_.layers(); ++layer) {
+        StepShape& shape = shapes[static_cast<std::size_t>(cache_.group_of(layer))];
+        if (shape.rows == 0) shape = step_shape(rows, layer);
+        attended += shape.attended;
+        entries += shape.entries;
+    }
+    result.shape = shapes.front();
+    result.shape.attended = attended / cache_.layers();
+    result.shape.entries = entries / cache_.layers();
     for (const auto& op : model_->program.ops) {
-        const OpCost cost = op_cost(op, result.shape);
+        const auto group = op.layer == kNone ? std::size_t{0} : static_cast<std::size_t>(cache_.group_of(op.layer));
+        const OpCost cost = op_cost(op, shapes[group]);
         result.flops += cost.flops;
         result.bytes += cost.bytes;
     }

@@ -56,7 +56,8 @@ protected:
     virtual std::int64_t most_pass_rows() const { return std::numeric_limits<std::int64_t>::max(); }
     // Whether what is stored of the first `tokens` tokens is what it would be with no more than these.
     virtual Status check_kept(std::int64_t) const { return {}; }
-    virtual StepShape step_shape(std::int64_t new_tokens) const = 0;  // of plans_, for FLOPs and bytes
+    // Of plans_, for FLOPs and bytes: what the operations of one layer process.
+    virtual StepShape step_shape(std::int64_t new_tokens, int layer) const = 0;
     virtual bool keeps_rows() const { return false; }  // k_rms and v_rms say what the rows of the pass hold
     virtual void begin_step() {}
     virtual void rows_given_up(std::int64_t kept, std::int64_t before) {}
@@ -81,6 +82,7 @@ private:
     void observe();
     void list_evicted(PassResult& result) const;
     void fill_result(std::int64_t rows, PassResult& result) const;
+    void count_cost(std::int64_t rows, PassResult& result) const;
 
     std::vector<std::int32_t> pass_tokens_;  // of a pass that was begun
 };

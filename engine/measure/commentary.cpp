@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <iterator>
 #include <utility>
 
 #include <fmt/format.h>
@@ -10,6 +11,7 @@
 #include "engine/cache/kv_format.h"
 #include "engine/cache/strategy_descriptor.h"
 #include "engine/measure/statistics.h"
+#include "engine/model/layer_kinds.h"
 #include "engine/support/numbers.h"
 
 namespace decodescope {
@@ -56,6 +58,8 @@ constexpr std::array kPatterns = {
             "{3} ms at least."},
     Pattern{"step.evicted", "{0} positions left the cache: {1}."},
     Pattern{"step.evicted.one", "Position {1} left the cache."},
+    Pattern{"step.window", "The {0} layers with a window of {1} tokens let go of {2} positions: {3}."},
+    Pattern{"step.window.one", "The {0} layers with a window of {1} tokens let go of position {3}."},
     Pattern{"step.dropped", "Layer {0} dropped position {1}: least attended to, {2} in all."},
     Pattern{"step.dropped.more", "In the same way {0} more rows left, of {1} layers in all."},
     Pattern{"step.dropped.many",
@@ -190,14 +194,17 @@ void add_computed(std::vector<Sentence>& out, const RunFacts& facts, const StepF
 // Layers that drop tokens apart, by score: the first few by name, unless there are rows of many tokens.
 void add_dropped(std::vector<Sentence>& out, const RunFacts& facts, const StepFacts& step) {
     constexpr std::size_t kNamed = 3;
-    const auto count = static_cast<std::int64_t>(step.evicted.size());
-    const std::string layers = format_grouped(facts.config.layers);
+    std::vector<EvictedEntry> dropped;
+    std::copy_if(step.evicted.begin(), step.evicted.end(), std::back_inserter(dropped),
+                 [](const EvictedEntry& entry) { return entry.scored(); });
+    const auto count = static_cast<std::int64_t>(dropped.size());
+    const std::string layers = format_grouped(facts.config.layers - local_kind(facts.config).layers);
     if (count > facts.config.layers) {
         out.push_back(make_sentence("step.dropped.many", {format_grouped(count), layers}));
         return;
     }
-    for (std::size_t i = 0; i < std::min(kNamed, step.evicted.size()); ++i) {
-        const EvictedEntry& entry = step.evicted[i];
+    for (std::size_t i = 0; i < std::min(kNamed, dropped.size()); ++i) {
+        const EvictedEntry& entry = dropped[i];
         out.push_back(make_sentence("step.dropped",
                                     {format_grouped(entry.layer), format_grouped(entry.position),
                                      format_fixed(static_cast<double>(entry.score), 2)}));
@@ -205,6 +212,20 @@ void add_dropped(std::vector<Sentence>& out, const RunFacts& facts, const StepFa
     if (count > static_cast<std::int64_t>(kNamed))
         out.push_back(make_sentence("step.dropped.more",
                                     {format_grouped(count - static_cast<std::int64_t>(kNamed)), layers}));
+}
+
+// What the layers with a window let go of, in all of them the same positions.
+void add_left_windows(std::vector<Sentence>& out, const ModelConfig& config, const StepFacts& step) {
+    const LayerKind local = local_kind(config);
+    std::vector<EvictedEntry> left;  // of the first such layer
+    for (const EvictedEntry& entry : step.evicted)
+        if (!entry.scored() && entry.layer >= 0 && layer_window(config, entry.layer) > 0 &&
+            (left.empty() || left.front().layer == entry.layer))
+            left.push_back(entry);
+    if (left.empty()) return;
+    out.push_back(make_sentence(with_one("step.window", static_cast<std::int64_t>(left.size())),
+                                {format_grouped(local.layers), format_grouped(local.window),
+                                 format_grouped(static_cast<std::int64_t>(left.size())), positions_text(left)}));
 }
 
 void add_cache(std::vector<Sentence>& out, const RunFacts& facts, const StepFacts& step) {
@@ -233,6 +254,7 @@ void add_cache(std::vector<Sentence>& out, const RunFacts& facts, const StepFact
         out.push_back(
             make_sentence("step.reserved", {format_grouped(kv.tokens_stored), format_grouped(kv.capacity_tokens),
                                             format_bytes(kv.reserved_bytes - kv.used_bytes)}));
+    add_left_windows(out, facts.config, step);
     if (!step.evicted.empty() && step.evicted.front().layer != kNone)
         add_dropped(out, facts, step);
     else if (!step.evicted.empty())
@@ -249,9 +271,7 @@ void add_products(std::vector<Sentence>& out, const RunFacts& facts, const StepF
         out.push_back(make_sentence("step.without", {format_grouped(step.kv.tokens_seen), format_fixed(ratio, 1)}));
         return;
     }
-    const ModelConfig& c = facts.config;
-    const std::int64_t with = 2 * c.layer_matrix_parameters() +
-                              4 * c.layers * c.heads * c.head_dim * step.kv.tokens_seen + 2 * c.vocabulary * c.hidden;
+    const std::int64_t with = pass_flops(facts.config, step.kv.tokens_seen - 1, 1);
     out.push_back(
         make_sentence("step.with", {format_fixed(static_cast<double>(step.flops) / static_cast<double>(with), 1)}));
 }
@@ -314,9 +334,7 @@ std::vector<std::string_view> sentence_ids() {
 }
 
 std::int64_t recompute_flops(const ModelConfig& config, std::int64_t length) {
-    return 2 * config.layer_matrix_parameters() * length +
-           2 * config.layers * config.heads * config.head_dim * length * (length + 1) +
-           2 * config.vocabulary * config.hidden;
+    return pass_flops(config, 0, length);
 }
 
 std::vector<Sentence> what_happened(const RunRecording& recording, std::int32_t step) {

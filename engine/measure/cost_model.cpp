@@ -8,6 +8,8 @@
 
 #include <fmt/format.h>
 
+#include "engine/model/layer_kinds.h"
+
 namespace decodescope {
 
 namespace {
@@ -130,16 +132,50 @@ std::optional<std::array<double, 3>> fit_round(const std::vector<PricedPass>& pa
 
 }  // namespace
 
-StepShape causal_shape(const ModelConfig& config, std::int64_t past, std::int64_t rows, const KvFormat& kv,
-                       bool has_cache) {
+namespace {
+
+// Of one layer. A local one has kept the window without its oldest row, and reads the new rows beside them.
+StepShape layer_shape(const ModelConfig& config, std::int64_t window, std::int64_t past, std::int64_t rows,
+                      const KvFormat& kv, bool has_cache) {
     StepShape shape;
     shape.rows = rows;
     shape.logits_rows = 1;
-    shape.attended = rows * past + rows * (rows + 1) / 2;  // the row at position p reads p + 1 entries
-    shape.entries = past + rows;
-    if (!has_cache) return shape;
-    count_kv_bytes(KvShape::of(config, kv), past, shape);
+    shape.attended = attended_entries(past, rows, window);
+    shape.entries = (window > 0 ? std::min(past, window - 1) : past) + rows;
+    if (has_cache) count_kv_bytes(KvShape::of(config, kv), past, shape);
     return shape;
+}
+
+}  // namespace
+
+StepShape causal_shape(const ModelConfig& config, std::int64_t past, std::int64_t rows, const KvFormat& kv,
+                       bool has_cache) {
+    const std::vector<LayerKind> kinds = layer_kinds(config);
+    if (kinds.empty()) return layer_shape(config, 0, past, rows, kv, has_cache);
+    StepShape mean = layer_shape(config, kinds.front().window, past, rows, kv, has_cache);
+    std::int64_t attended = 0, entries = 0;
+    for (const LayerKind& kind : kinds) {
+        const StepShape shape = layer_shape(config, kind.window, past, rows, kv, has_cache);
+        attended += kind.layers * shape.attended;
+        entries += kind.layers * shape.entries;
+    }
+    mean.attended = attended / config.layers;
+    mean.entries = entries / config.layers;
+    return mean;
+}
+
+Cost causal_cost(const StepProgram& program, const ModelConfig& config, std::int64_t past, std::int64_t rows,
+                 const KvFormat& kv, bool has_cache) {
+    const StepShape all = layer_shape(config, 0, past, rows, kv, has_cache);
+    const StepShape local = layer_shape(config, local_kind(config).window, past, rows, kv, has_cache);
+    Cost cost;
+    for (const OpDesc& op : program.ops) {
+        const bool in_window = op.layer != kNone && layer_window(config, op.layer) > 0;
+        const OpCost one = op_cost(op, in_window ? local : all);
+        cost.flops += one.flops;
+        cost.bytes += one.bytes;
+    }
+    return cost;
 }
 
 Cost step_cost(const StepProgram& program, const StepShape& shape) {
@@ -153,11 +189,11 @@ Cost step_cost(const StepProgram& program, const StepShape& shape) {
 }
 
 Cost cached_step_cost(const StepProgram& program, const ModelConfig& config, const KvFormat& kv, std::int64_t length) {
-    return step_cost(program, causal_shape(config, length - 1, 1, kv, true));
+    return causal_cost(program, config, length - 1, 1, kv, true);
 }
 
 Cost recompute_step_cost(const StepProgram& program, const ModelConfig& config, std::int64_t length) {
-    return step_cost(program, causal_shape(config, 0, length, {}, false));
+    return causal_cost(program, config, 0, length, {}, false);
 }
 
 std::int64_t cached_run_flops(const StepProgram& program, const ModelConfig& config, std::int64_t prompt,

@@ -20,10 +20,13 @@ struct Cost {
     std::int64_t bytes = 0;
 };
 
-// One pass of `rows` new tokens after `past` tokens, full causal attention, logits of the last row.
+// One pass of `rows` new tokens after `past` tokens, logits of the last row: causal attention as the model has it, to
+// everything or, in its local layers, to a window. The shape is the mean of the layers; costs count each kind apart.
 StepShape causal_shape(const ModelConfig& config, std::int64_t past, std::int64_t rows, const KvFormat& kv,
                        bool has_cache);
 Cost step_cost(const StepProgram& program, const StepShape& shape);
+Cost causal_cost(const StepProgram& program, const ModelConfig& config, std::int64_t past, std::int64_t rows,
+                 const KvFormat& kv, bool has_cache);
 // One token, `length` entries after it.
 Cost cached_step_cost(const StepProgram& program, const ModelConfig& config, const KvFormat& kv, std::int64_t length);
 // A full pass over `length` tokens.

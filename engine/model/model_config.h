@@ -50,6 +50,7 @@ struct ModelConfig {
     ElementType file_type = ElementType::F32;  // of the matrices as they are given to a backend
     std::string stored_as;             // of the matrices in the file where that is another type, "Q4_K"
     std::int64_t kept_bytes = 0;       // of the weights as in the file where that is blocks of codes; 0: by file_type
+    bool chat_template = false;        // the files hold one; texts are never put into it
     std::int64_t widened_bytes = 0;    // of tensors that are widened when the model is opened, kept beside the backend's
     // Tokens that end a text, in the order of the file, each once; chat models have several. Empty: the model has none.
     std::vector<std::int32_t> end_tokens;

@@ -16,6 +16,7 @@
 #include "engine/model/tensor_set.h"
 #include "engine/support/file.h"
 #include "engine/support/hash.h"
+#include "engine/support/json_value.h"
 #include "engine/support/numbers.h"
 #include "engine/text/embedded_vocabulary.h"
 #include "engine/text/load_tokenizer.h"
@@ -27,7 +28,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kSyntheticPrefix = "synthetic:";
-constexpr std::int64_t kConfigLimit = 4 << 20;  // bytes
+constexpr std::int64_t kConfigLimit = 4 << 20, kTokenizerConfigLimit = 64 << 20;  // bytes
 
 std::string identity_of(const ModelConfig& c, const std::string& weights_fingerprint, const Tokenizer& tokenizer) {
     Hasher hasher;
@@ -133,6 +134,20 @@ Status add_generation_ends(const std::string& folder, ConfigFile& file) {
     return {};
 }
 
+// tokenizer_config.json, which the tokenizer has been read from already, or a file of its own.
+bool has_chat_template(const std::string& folder) {
+    for (const char* name : {"chat_template.jinja", "chat_template.json"})
+        if (file_exists((fs::path(folder) / name).string())) return true;
+    const std::string path = (fs::path(folder) / "tokenizer_config.json").string();
+    if (!file_exists(path)) return false;
+    const auto text = read_file(path, kTokenizerConfigLimit);
+    if (!text) return false;
+    const auto root = parse_json(*text, path);
+    if (!root || !root->is_object()) return false;
+    const JsonValue* value = root->find("chat_template");
+    return value != nullptr && (!value->as_string().empty() || (value->is_array() && !value->items().empty()));
+}
+
 // With `prepare.count_only` only the config of the model may be used.
 Result<ModelPtr> open_folder(const std::string& spec, const std::string& folder, const std::string& name,
                              const PrepareOptions& prepare) {
@@ -146,6 +161,7 @@ Result<ModelPtr> open_folder(const std::string& spec, const std::string& folder,
     model->source = spec;
     model->config = file->config;
     DS_RETURN_IF_ERROR(take_tokenizer(*model, folder, *file));
+    model->config.chat_template = has_chat_template(folder);
     auto set = open_weights(folder);
     if (!set) return set.error();
     const auto copied = prepare_tensors(model->config, *set, prepare);
@@ -191,6 +207,7 @@ Result<ModelPtr> open_gguf(const std::string& path, const OpenOptions& options, 
     model->config = std::move(*config);
     model->tokenizer = *tokenizer;
     model->presets = general_presets();
+    model->config.chat_template = header->metadata.count("tokenizer.chat_template") > 0;
     DS_RETURN_IF_ERROR(check_tokenizer(*model, path, gguf_end_ids(*header)));
     const std::int64_t available = available_memory(options);
     auto weights = gguf_weights(*header, *file, model->config, memory, available, progress, stop);

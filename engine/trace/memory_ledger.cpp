@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "engine/cache/kv_format.h"
+#include "engine/model/layer_kinds.h"
 #include "engine/support/numbers.h"
 
 namespace decodescope {
@@ -28,6 +29,8 @@ std::string more_or_less(std::int64_t measured, std::int64_t derived) {
                        difference < 0 ? "fewer" : "more");
 }
 
+bool is_ring(const RunFacts& facts) { return facts.cache_spec.rfind("ring", 0) == 0; }
+
 // What the format says that K and V take. Plain elements: the field's formula when K and V have the same type.
 class KvFormula {
 public:
@@ -37,17 +40,24 @@ public:
         const ModelConfig& c = facts.config;
         shape_ = KvShape::of(c, *format);
         if (!format->has_residual()) write_token_formula();
-        const bool short_window = c.window > 0 && c.window < c.context && !format->has_residual();
-        for (std::int64_t layer = 0; layer < c.layers && short_window; ++layer) local_ += c.is_local(layer) ? 1 : 0;
+        if (!format->has_residual()) local_ = local_kind(c).layers;
         window_ = c.window;
-        is_ring_ = facts.cache_spec.rfind("ring", 0) == 0;
+        is_ring_ = is_ring(facts);
     }
 
     // All layers; -1: tokens do not all take the same, or the format is not known.
     std::int64_t bytes_per_token() const {
         return shape_ && !shape_->format.has_residual() ? shape_->layers * shape_->entry_bytes() : -1;
     }
-    std::int64_t scale_bytes(std::int64_t tokens) const { return shape_ ? shape_->scale_bytes(tokens) : 0; }
+    std::int64_t scale_bytes(const KvFacts& kv) const {
+        if (!shape_ || local_ == 0) return shape_ ? shape_->scale_bytes(kv.tokens_stored) : 0;
+        KvShape one = *shape_;
+        one.layers = 1;
+        return (shape_->layers - local_) * one.scale_bytes(kv.tokens_stored) +
+               local_ * one.scale_bytes(local_rows(kv.tokens_stored, kv.tokens_seen));
+    }
+    std::int64_t local_layers() const { return local_; }
+    std::int64_t local_capacity() const { return window_; }
 
     LedgerLine used(const StepFacts& step) const {
         const std::int64_t tokens = step.kv.tokens_stored;
@@ -112,10 +122,12 @@ private:
     LedgerLine by_layer(LedgerLine line, const char* count_name, std::int64_t rows, std::int64_t local) const {
         const std::int64_t all = shape_->layers - local_, row_bytes = shape_->entry_bytes();
         line.derived_bytes = row_bytes * (all * rows + local_ * local);
-        line.formula = fmt::format("bytes of a row of K and V · (layers · {} + layers with a window · their rows)",
-                                   count_name);
-        line.filled_in = fmt::format("{} · ({} · {} + {} · {}) = {}", row_bytes, all, format_grouped(rows), local_,
-                                     format_grouped(local), format_grouped(line.derived_bytes));
+        line.formula =
+            fmt::format("bytes of a row of K and V · (global layers · {} + local layers · rows of the window)", count_name);
+        const std::string of_all = fmt::format("{} global · {}", all, format_grouped(rows));
+        line.filled_in = fmt::format("{} · ({}{} local · {}) = {}", format_grouped(row_bytes),
+                                     all == 0 ? std::string() : of_all + " + ", local_, format_grouped(local),
+                                     format_grouped(line.derived_bytes));
         return line;
     }
 
@@ -189,7 +201,7 @@ LedgerLine used_line(const KvFormula& kv, const RunFacts& facts, const StepFacts
     } else if (facts.kv_type != "f32" && line.derived_bytes >= 0) {
         line.gap = fmt::format("The format {} is the cache's own choice, whatever the weights have ({}).",
                                facts.kv_type, facts.weights_type);
-        if (const std::int64_t scales = kv.scale_bytes(step.kv.tokens_stored); scales > 0)
+        if (const std::int64_t scales = kv.scale_bytes(step.kv); scales > 0)
             line.gap += fmt::format(" {} bytes of it are scales.", format_grouped(scales));
     }
     return line;
@@ -217,13 +229,18 @@ std::optional<LedgerLine> peak_line(const KvFormula& kv, const RunFacts& facts, 
     line.derived_bytes = -1;
     const std::int64_t stored = step.kv.tokens_stored, layers = facts.config.layers;
     const std::int64_t before = stored - step.kv.rows_written;
+    const std::int64_t rings = kv.local_layers() * kv.local_capacity();  // rows of layers that never grow
     if (kv.bytes_per_token() >= 0 && layers > 0 && step.row_count == step.kv.rows_written &&
         step.phase == Phase::Decode) {
         const std::int64_t layer_row = kv.bytes_per_token() / layers;
-        line.derived_bytes = (layers * stored + before) * layer_row;
-        line.formula = "(L · new tokens stored + old tokens stored) · bytes of a token in one layer";
-        line.filled_in = fmt::format("({} · {} + {}) · {} = {}", layers, format_grouped(stored), format_grouped(before),
-                                     format_grouped(layer_row), format_grouped(line.derived_bytes));
+        const std::int64_t growing = layers - kv.local_layers();
+        line.derived_bytes = (growing * stored + before + rings) * layer_row;
+        line.formula = fmt::format("(L · new tokens stored + old tokens stored{}) · bytes of a token in one layer",
+                                   rings > 0 ? " + rows of local layers" : "");
+        line.filled_in =
+            fmt::format("({} · {} + {}{}) · {} = {}", growing, format_grouped(stored), format_grouped(before),
+                        rings > 0 ? " + " + format_grouped(rings) : std::string(), format_grouped(layer_row),
+                        format_grouped(line.derived_bytes));
     }
     line.gap = fmt::format(
         "While a layer grows, its old and its new buffer live side by side; {} bytes were copied in this step.",
@@ -241,6 +258,13 @@ LedgerLine counted_line(const char* purpose, std::int64_t bytes, std::string gap
 }
 
 }  // namespace
+
+std::int64_t rows_kept(const RunFacts& facts, const KvFacts& kv, std::int64_t layer) {
+    const std::int64_t window = layer_window(facts.config, layer);
+    if (window == 0 || kv.tokens_stored == 0) return kv.tokens_stored;
+    const bool bounded = is_ring(facts) || local_kind(facts.config).layers == facts.config.layers;
+    return std::min({window, kv.tokens_seen, bounded ? kv.tokens_stored : window});
+}
 
 std::vector<LedgerLine> memory_ledger(const RunFacts& facts, const StepFacts& step) {
     const KvFormula kv(facts);

@@ -19,6 +19,8 @@ struct LedgerLine {
     std::string gap;            // why measured and derived differ; empty when equal
 };
 
+// Rows that a layer keeps as of a step: what the strategy keeps, or less where the layer's own attention is a window.
+std::int64_t rows_kept(const RunFacts& facts, const KvFacts& kv, std::int64_t layer);
 std::vector<LedgerLine> memory_ledger(const RunFacts& facts, const StepFacts& step);
 
 }  // namespace decodescope

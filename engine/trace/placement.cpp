@@ -3,7 +3,16 @@
 #include <algorithm>
 #include <utility>
 
+#include "engine/model/layer_kinds.h"
+
 namespace decodescope {
+
+std::int32_t placed_layer(const ModelConfig& config) {
+    for (std::int32_t layer = 0; layer < config.layers; ++layer)
+        if (layer_window(config, layer) == 0) return layer;
+    return 0;
+}
+
 namespace {
 
 void append(std::vector<RowRun>& runs, const RowRun& next) {

@@ -4,13 +4,17 @@
 #include <cstdint>
 #include <vector>
 
+#include "engine/model/model_config.h"
+
 namespace decodescope {
 
 // Larger caches are not recorded: the map says so, and a hostile file cannot ask for more.
 constexpr std::int64_t kMostPlacedSlots = std::int64_t{1} << 20;
 constexpr std::int64_t kMostPlacedPages = std::int64_t{1} << 16;
 constexpr std::int32_t kNotStored = -1;
-constexpr std::int32_t kPlacedLayer = 0;  // whose rows are recorded, where layers keep different tokens
+// Whose rows are recorded, where layers keep different tokens: the first that keeps what the strategy says, and not
+// only the window that the model itself attends to.
+std::int32_t placed_layer(const ModelConfig& config);
 
 // Rows of consecutive positions in consecutive slots. Slot kNotStored: they are not stored (any more).
 struct RowRun {

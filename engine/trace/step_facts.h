@@ -27,7 +27,7 @@ struct KvFacts {
     std::int64_t rows_read = 0;        // entries the last row read, per layer, itself included
     std::int64_t tokens_seen = 0;      // since the start of the sequence
     std::int64_t tokens_stored = 0;    // in the cache now, in the layer that keeps most
-    std::int64_t capacity_tokens = 0;  // reserved now, in the layer that has most
+    std::int64_t capacity_tokens = 0;  // reserved now, in placed_layer(): not in those with a window of their own
     std::int64_t used_bytes = 0;       // all layers, as allocated for stored tokens
     std::int64_t reserved_bytes = 0;   // all layers, as allocated
     std::int64_t copied_bytes = 0;     // moved by this step to grow the cache
@@ -91,7 +91,7 @@ struct StepFacts {
     std::vector<TokenProbability> top;  // 10, before temperature
     std::vector<TokenProbability> candidates;  // what was drawn from, after the filters; at most 10
     std::vector<EvictedEntry> evicted;
-    Placement placement;              // what changed since the step before; of the first layer where layers differ
+    Placement placement;              // what changed since the step before; of placed_layer() where layers differ
 };
 
 // One comparison of the recompute lane with the cached lane on the same tokens.

@@ -18,6 +18,7 @@ public:
     // The n-th call of allocate() from now on fails, counted from 1; 0: none.
     void fail_allocation(std::int64_t n) { fail_in_ = n; }
     std::int64_t allocations() const { return allocations_; }
+    void set_memory_bytes(std::int64_t bytes) { info_.memory_bytes = bytes; }  // that there is, as it says
     std::vector<std::byte> fill;  // KV memory is filled with it, repeated, when it is handed out
     std::function<void(StepInputs&)> on_run;                 // sees, and may replace, what a step is given
     std::function<Status(StepOutputs&)> after_run;           // may replace what it gave

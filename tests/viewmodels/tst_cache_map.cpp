@@ -26,6 +26,7 @@ private Q_SLOTS:
     void shades_cost_only_new_rows();
     void shades_of_unknown_values();
     void story_of_strategies();
+    void story_of_local_layers();
     void table_of_a_step();
     void numbers();
 };
@@ -238,6 +239,55 @@ void TestCacheMap::story_of_strategies() {
     story.update(nullptr);
     QCOMPARE(story.kind(), CacheKind::None);
     QVERIFY(story.sentence(viewed_step(nullptr, 0)).isEmpty());
+}
+
+// Layers with a window keep fewer rows than the others, and what they let go is gone in them alone.
+void TestCacheMap::story_of_local_layers() {
+    RunFacts facts = fake_run_facts({});
+    facts.config.window = 3;
+    facts.config.local_layers = {true, false, true, true};
+    facts.cache_spec = "preallocated:capacity=8";
+    const auto recording = std::make_shared<RunRecording>(facts, RecordingLimits{});
+    for (std::int32_t position = 0; position < 5; ++position) {
+        RunRecording::NewRow row;
+        row.row = {position, position, position, Phase::Decode, false, false};
+        recording->append_row(row, {}, {}, {}, position + 1, {});
+        StepFacts step;
+        step.index = position;
+        step.first_row = position, step.row_count = 1;
+        step.kv.tokens_seen = step.kv.tokens_stored = position + 1;
+        step.kv.capacity_tokens = 8;
+        step.kv.used_bytes = 2048, step.kv.reserved_bytes = 4096;
+        if (position >= 3)
+            for (const std::int32_t layer : {0, 2, 3}) step.evicted.push_back({position - 3, layer});
+        recording->append_step(std::move(step));
+    }
+    CacheStory story;
+    story.update(recording.get());
+    const ViewedStep early = viewed_step(recording.get(), 2), view = viewed_step(recording.get(), 4);
+    QVERIFY(story.has_local() && story.is_local(0) && !story.is_local(1));
+    QVERIFY(!story.some_left(early) && story.some_left(view));
+    QCOMPARE(story.rows_kept(view, 0), 3);
+    QCOMPARE(story.rows_kept(view, 1), 5);
+    QCOMPARE(story.rows_room(view, 0), 3);
+    QCOMPARE(story.rows_room(view, 1), 8);
+    QCOMPARE(story.kind_label(view, 0), QStringLiteral("3 local"));
+    QCOMPARE(story.kind_label(view, 1), QStringLiteral("5 global"));
+    const QString line = story.facts_line(view), sentence = story.sentence(view);
+    QVERIFY2(line.startsWith(QStringLiteral("1 global × 5 + 3 local × 3 rows")), qPrintable(line));
+    QVERIFY2(sentence.contains(QStringLiteral("3 local layers keep the last 3 tokens only")), qPrintable(sentence));
+    QVERIFY2(!story.sentence(early).contains(QStringLiteral("local")), qPrintable(story.sentence(early)));
+    QVERIFY(story.layer_words().startsWith(QStringLiteral("layer 1 of 4")));
+    int gone[2] = {};
+    for (const auto& row : cache_table(*recording, 4).rows)
+        gone[std::get<std::int64_t>(row[0]) == 1 ? 1 : 0] += std::get<std::string>(row[4]) == "evicted" ? 1 : 0;
+    QCOMPARE(gone[0], 6);  // two positions in three layers
+    QCOMPARE(gone[1], 0);
+    // A model whose layers are alike: not a word of kinds.
+    facts.config.window = 0;
+    const auto plain = std::make_shared<RunRecording>(facts, RecordingLimits{});
+    story.update(plain.get());
+    QVERIFY(!story.has_local() && story.layer_words().isEmpty());
 }
 
 void TestCacheMap::table_of_a_step() {

@@ -13,6 +13,8 @@
 #include <exception>
 #include <memory>
 
+#include "engine/measure/what_if.h"
+#include "engine/model/layer_kinds.h"
 #include "ui/viewmodels/format.h"
 
 namespace decodescope {
@@ -28,12 +30,6 @@ ElementType kept_type(const ModelConfig& config, WeightType type) {
         case WeightType::AsInFile: break;
     }
     return config.file_type;
-}
-
-std::int64_t local_layers(const ModelConfig& config) {
-    std::int64_t count = 0;
-    for (std::int64_t layer = 0; layer < config.layers; ++layer) count += config.is_local(layer) ? 1 : 0;
-    return count;
 }
 
 constexpr int kTextWidth = 400;  // of the right column, pixels
@@ -63,7 +59,8 @@ std::vector<ModelOfferLine> model_offer_lines(const ModelConfig& config, const M
     const KvShape kv = KvShape::of(config, request.kv);
     const ElementType type = kept_type(config, request.weights);
     const bool as_stored = request.weights == WeightType::AsInFile && config.kept_bytes > 0;
-    const std::int64_t weights = as_stored ? config.kept_bytes : config.weight_bytes(type), cache = kv.stored_bytes(config.context);
+    const std::int64_t weights = as_stored ? config.kept_bytes : config.weight_bytes(type),
+                       cache = kept_bytes(config, request.kv, config.context);
     QString kept = ModelOffer::tr("%1 in %2").arg(
         format_bytes(weights), as_stored ? stored_name(config) : QString::fromUtf8(element_name(type).data()));
     if (config.widened_bytes > 0)
@@ -81,11 +78,15 @@ std::vector<ModelOfferLine> model_offer_lines(const ModelConfig& config, const M
          derived(ModelOffer::tr("%1 for the first token, %2 at full context, as %3")
                      .arg(format_bytes(kv.stored_bytes(1)), format_bytes(cache),
                           QString::fromStdString(to_string(request.kv))))}};
-    if (config.window > 0)
-        lines.push_back({ModelOffer::tr("Attention"), ModelOffer::tr("%1 of %2 layers attend to the last %3 tokens")
-                                                          .arg(local_layers(config))
-                                                          .arg(config.layers)
-                                                          .arg(config.window)});
+    if (const LayerKind local = local_kind(config); local.layers > 0)
+        lines.push_back({ModelOffer::tr("Attention"),
+                         ModelOffer::tr("%1 of %2 layers attend to the last %3 tokens and keep no more")
+                             .arg(local.layers)
+                             .arg(config.layers)
+                             .arg(local.window)});
+    if (config.chat_template)
+        lines.push_back({ModelOffer::tr("Chat template"),
+                         ModelOffer::tr("the file has one; it is not applied, text is sent as it is typed")});
     if (request.available_bytes > 0) {
         const std::int64_t need = weights + config.widened_bytes + cache;
         lines.push_back({ModelOffer::tr("Memory"),

@@ -6,6 +6,7 @@
 #include <QFormLayout>
 #include <QGroupBox>
 #include <QHBoxLayout>
+#include <QLabel>
 #include <QKeyEvent>
 #include <QLineEdit>
 #include <QPlainTextEdit>
@@ -16,6 +17,7 @@
 
 #include "engine/cache/kv_format.h"
 #include "engine/cache/supported_pairs.h"
+#include "engine/model/layer_kinds.h"
 #include "engine/model/weight_type.h"
 #include "kernels/api/usable_cores.h"
 #include "ui/main_window/settings_desk.h"
@@ -155,7 +157,7 @@ KvFormat SettingsPopover::edited_format() const {
 void SettingsPopover::show_unsupported() {
     const ModelPtr model = session_->model();
     RunChoice choice;
-    if (model) choice.family = model->config.family;
+    if (model) choice.family = model->config.family, choice.local_layers = local_kind(model->config).layers > 0;
     if (const auto spec = complete_cache_spec(strategy_->spec()); spec.ok()) choice.cache = *spec;
     const std::string backend = desk_->wanted().backend.toStdString();
     choice.backend = backend;
@@ -264,6 +266,7 @@ PromptPopover::PromptPopover(SessionController* session, SettingsDesk* desk, QWi
       session_(session),
       desk_(desk),
       text_(new QPlainTextEdit(this)),
+      sent_(new QLabel(this)),
       start_(new QPushButton(tr("Start with this text"), this)) {
     setProperty("card", true);
     setAccessibleName(tr("Own text as the prompt"));
@@ -274,16 +277,32 @@ PromptPopover::PromptPopover(SessionController* session, SettingsDesk* desk, QWi
     text_->setMinimumSize(theme().grid() * 52, theme().grid() * 16);
     text_->installEventFilter(this);
     start_->setProperty("accent", true);
+    sent_->setProperty("note", true);
+    sent_->setWordWrap(true);
+    sent_->setAccessibleName(tr("What is sent to the model"));
     layout->addWidget(text_);
+    layout->addWidget(sent_);
     layout->addWidget(start_, 0, Qt::AlignRight);
     connect(start_, &QPushButton::clicked, this, &PromptPopover::start);
     connect(text_, &QPlainTextEdit::textChanged, this,
             [this] { start_->setEnabled(!text_->toPlainText().isEmpty() && session_->can(SessionAction::Configure)); });
 }
 
+QString PromptPopover::sent_words(const Model* model) {
+    if (model == nullptr) return {};
+    QStringList words;
+    if (const auto bos = model->tokenizer->bos(); bos && model->tokenizer->adds_bos())
+        words << tr("The tokenizer puts %1 before the text.").arg(QString::fromStdString(model->tokenizer->display(*bos)));
+    if (model->config.chat_template)
+        words << tr("The model has a chat template. It is not applied: the text is sent as it is typed here.");
+    return words.join(QLatin1Char(' '));
+}
+
 void PromptPopover::open_at(QWidget* anchor) {
     text_->setPlainText(desk_->wanted().prompt);
     text_->selectAll();
+    sent_->setText(sent_words(session_->model().get()));
+    sent_->setVisible(!sent_->text().isEmpty());
     place(this, anchor);
     text_->setFocus();
 }

@@ -10,6 +10,7 @@ class QCheckBox;
 class QComboBox;
 class QDoubleSpinBox;
 class QFormLayout;
+class QLabel;
 class QLineEdit;
 class QPlainTextEdit;
 class QPushButton;
@@ -58,6 +59,8 @@ class PromptPopover : public QFrame {
 public:
     PromptPopover(SessionController* session, SettingsDesk* desk, QWidget* parent);
     void open_at(QWidget* anchor);
+    // What is sent beside the typed text, and what is not done to it; empty where there is nothing to say.
+    static QString sent_words(const Model* model);
 
 protected:
     bool eventFilter(QObject* object, QEvent* event) override;
@@ -68,6 +71,7 @@ private:
     SessionController* session_;
     SettingsDesk* desk_;
     QPlainTextEdit* text_;
+    QLabel* sent_;
     QPushButton* start_;
 };
 

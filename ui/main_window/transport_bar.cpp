@@ -9,6 +9,7 @@
 #include <QVBoxLayout>
 
 #include "engine/cache/supported_pairs.h"
+#include "engine/model/layer_kinds.h"
 #include "ui/main_window/preferences.h"
 #include "ui/widgets/quiet_box.h"
 #include "ui/main_window/settings_desk.h"
@@ -251,7 +252,10 @@ void TransportBar::fill_caches() {
 // With the parameters that were last asked for.
 RunChoice TransportBar::choice_with(const std::string& strategy) const {
     RunChoice choice;
-    if (const ModelPtr model = session_->model()) choice.family = model->config.family;
+    if (const ModelPtr model = session_->model()) {
+        choice.family = model->config.family;
+        choice.local_layers = local_kind(model->config).layers > 0;
+    }
     choice.cache = desk_->cache_of(strategy);
     choice.kv = desk_->wanted().kv;
     const std::vector<BackendEntry>& known = session_->registry().entries();

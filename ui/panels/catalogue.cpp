@@ -4,6 +4,7 @@
 #include "ui/panels/compare/compare_panel.h"
 #include "ui/panels/happened/happened_panel.h"
 #include "ui/panels/memory/memory_panel.h"
+#include "ui/panels/model/model_panel.h"
 #include "ui/panels/panel.h"
 #include "ui/panels/ribbon/ribbon_panel.h"
 #include "ui/panels/timing/timing_panel.h"
@@ -33,6 +34,9 @@ const std::vector<PanelDescriptor>& panel_catalogue() {
         {"compare", QT_TRANSLATE_NOOP("panels", "Compare"),
          QT_TRANSLATE_NOOP("panels", "Up to four configurations on the same prompt: time, memory, logits and text."),
          Qt::LeftDockWidgetArea, 2, 56, false, 0.003, &create_compare_panel, false},
+        {"model", QT_TRANSLATE_NOOP("panels", "Model"),
+         QT_TRANSLATE_NOOP("panels", "The shapes of the model as a diagram, its parameters, and its cache in numbers."),
+         Qt::LeftDockWidgetArea, 3, 56, false, 0.003, &create_model_panel, false},
     };
     return panels;
 }

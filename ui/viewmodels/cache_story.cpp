@@ -1,9 +1,12 @@
 #include "ui/viewmodels/cache_story.h"
 
 #include <QCoreApplication>
+#include <QStringList>
+#include <algorithm>
 #include <cmath>
 
 #include "engine/cache/strategy_descriptor.h"
+#include "engine/trace/memory_ledger.h"
 #include "ui/viewmodels/format.h"
 
 namespace decodescope {
@@ -39,6 +42,7 @@ void CacheStory::update(const RunRecording* recording) {
         copied_.clear();
         kind_ = recording == nullptr ? CacheKind::None : kind_of(recording->facts().cache_spec);
         layers_ = recording == nullptr ? 0 : differing_layers(recording->facts());
+        local_ = recording == nullptr ? LayerKind{} : local_kind(recording->facts().config);
     }
     const int count = recording == nullptr ? 0 : recording->step_count();
     for (int step = static_cast<int>(copied_.size()); step < count; ++step) {
@@ -48,7 +52,48 @@ void CacheStory::update(const RunRecording* recording) {
 }
 
 QString CacheStory::layer_words() const {
-    return layers_ == 0 ? QString() : Words::tr("layer 0 of %1: each layer keeps tokens of its own").arg(layers_);
+    if (layers_ > 0)
+        return Words::tr("layer %1 of %2: each layer keeps tokens of its own")
+            .arg(placed_layer(source_->facts().config))
+            .arg(layers_);
+    if (!has_local() || local_.layers == source_->facts().config.layers) return {};
+    return Words::tr("layer %1 of %2, which sees everything")
+        .arg(placed_layer(source_->facts().config))
+        .arg(source_->facts().config.layers);
+}
+
+bool CacheStory::is_local(int layer) const {
+    return source_ != nullptr && layer_window(source_->facts().config, layer) > 0;
+}
+
+std::int64_t CacheStory::rows_kept(const ViewedStep& view, int layer) const {
+    return view.facts ? decodescope::rows_kept(source_->facts(), view.facts->kv, layer) : 0;
+}
+
+std::int64_t CacheStory::rows_room(const ViewedStep& view, int layer) const {
+    if (!view.facts) return 0;
+    const std::int64_t room = view.facts->kv.capacity_tokens;
+    return is_local(layer) ? std::max(local_.window, rows_kept(view, layer)) : room;
+}
+
+bool CacheStory::some_left(const ViewedStep& view) const {
+    if (!view.facts || kind_ == CacheKind::Recompute) return false;
+    const KvFacts& kv = view.facts->kv;
+    return kv.tokens_stored < kv.tokens_seen || (has_local() && local_.window < kv.tokens_seen);
+}
+
+QString CacheStory::kind_label(const ViewedStep& view, int layer) const {
+    if (!has_local() || kind_ == CacheKind::Recompute) return {};
+    const QString rows = format_count(rows_kept(view, layer));
+    return is_local(layer) ? Words::tr("%1 local").arg(rows) : Words::tr("%1 global").arg(rows);
+}
+
+// What the model's own windows leave, beside what the strategy does.
+QString CacheStory::window_words(const ViewedStep& view) const {
+    if (!has_local() || view.facts->kv.tokens_seen <= local_.window) return {};
+    if (local_.layers == source_->facts().config.layers)
+        return Words::tr("every layer attends to the last %1 tokens and keeps no more").arg(local_.window);
+    return Words::tr("%1 local layers keep the last %2 tokens only").arg(local_.layers).arg(local_.window);
 }
 
 std::int64_t CacheStory::copied_bytes(int step) const {
@@ -60,6 +105,15 @@ QString CacheStory::facts_line(const ViewedStep& view) const {
     if (!view.facts) return {};
     const KvFacts& kv = view.facts->kv;
     if (kind_ == CacheKind::Recompute) return Words::tr("0 slots · nothing is kept [measured]");
+    if (const std::int64_t layers = source_->facts().config.layers; has_local() && local_.layers < layers) {
+        int first = 0;
+        while (!is_local(first)) ++first;
+        return Words::tr("%1 global × %2 + %3 local × %4 rows · %5 of %6 used [measured]")
+            .arg(layers - local_.layers)
+            .arg(format_count(kv.tokens_stored))
+            .arg(local_.layers)
+            .arg(format_count(rows_kept(view, first)), format_bytes(kv.used_bytes), format_bytes(kv.reserved_bytes));
+    }
     return Words::tr("%1 of %2 slots · %3 of %4 used [measured]")
         .arg(format_count(kv.tokens_stored), format_count(kv.capacity_tokens), format_bytes(kv.used_bytes),
              format_bytes(kv.reserved_bytes));
@@ -73,6 +127,12 @@ std::int64_t CacheStory::slots_before(const ViewedStep& view) const {
 
 QString CacheStory::sentence(const ViewedStep& view) const {
     if (!view.facts) return {};
+    QStringList parts{strategy_words(view), kind_ == CacheKind::Recompute ? QString() : window_words(view)};
+    parts.removeAll(QString());
+    return parts.join(QStringLiteral(" · "));
+}
+
+QString CacheStory::strategy_words(const ViewedStep& view) const {
     const KvFacts& kv = view.facts->kv;
     const QString total = format_bytes(copied_bytes(view.facts->index));
     switch (kind_) {
@@ -100,6 +160,7 @@ QString CacheStory::sentence(const ViewedStep& view) const {
             if (kv.tokens_stored < kv.tokens_seen)
                 return Words::tr("%1 of %2 tokens are kept; the others have left the cache")
                     .arg(format_count(kv.tokens_stored), format_count(kv.tokens_seen));
+            if (has_local()) return Words::tr("layers that see everything keep all %1 tokens").arg(kv.tokens_stored);
             return Words::tr("all %1 tokens are kept").arg(format_count(kv.tokens_stored));
     }
     return {};

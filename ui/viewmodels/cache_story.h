@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "engine/model/layer_kinds.h"
 #include "ui/viewmodels/export_table.h"
 #include "ui/viewmodels/viewed_step.h"
 
@@ -19,7 +20,16 @@ public:
     void update(const RunRecording* recording);
     CacheKind kind() const { return kind_; }
     bool layers_differ() const { return layers_ > 0; }  // each keeps tokens of its own
-    // "layer 0 of 6: each layer keeps tokens of its own": where rows lie is recorded of the first; else empty.
+    // Layers of the model attend to a window and keep no more than that.
+    bool has_local() const { return local_.layers > 0; }
+    bool is_local(int layer) const;
+    // Rows that a layer keeps, and has room for; the room of one that sees everything is the strategy's.
+    std::int64_t rows_kept(const ViewedStep& view, int layer) const;
+    std::int64_t rows_room(const ViewedStep& view, int layer) const;
+    bool some_left(const ViewedStep& view) const;  // a layer keeps fewer rows than there are tokens
+    // "512 local", "2,048 global": beside the rows of the layer; empty where all layers see everything.
+    QString kind_label(const ViewedStep& view, int layer) const;
+    // "layer 0 of 6: each layer keeps tokens of its own": where rows lie is recorded of one; else empty.
     QString layer_words() const;
     // Bytes copied by all steps up to and including this one.
     std::int64_t copied_bytes(int step) const;
@@ -33,7 +43,11 @@ public:
 private:
     const RunRecording* source_ = nullptr;
     CacheKind kind_ = CacheKind::None;
+    QString strategy_words(const ViewedStep& view) const;
+    QString window_words(const ViewedStep& view) const;
+
     std::int64_t layers_ = 0;           // where they differ
+    LayerKind local_;
     std::vector<std::int64_t> copied_;  // [steps], running sum
 };
 

@@ -50,6 +50,8 @@ constexpr const char* kContext = "engine";
                       "it runs."),
     QT_TRANSLATE_NOOP("engine", "{0} positions left the cache: {1}."),
     QT_TRANSLATE_NOOP("engine", "Position {1} left the cache."),
+    QT_TRANSLATE_NOOP("engine", "The {0} layers with a window of {1} tokens let go of {2} positions: {3}."),
+    QT_TRANSLATE_NOOP("engine", "The {0} layers with a window of {1} tokens let go of position {3}."),
     QT_TRANSLATE_NOOP("engine", "Layer {0} dropped position {1}: least attended to, {2} in all."),
     QT_TRANSLATE_NOOP("engine", "In the same way {0} more rows left, of {1} layers in all."),
     QT_TRANSLATE_NOOP(

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "engine/cache/kv_format.h"
+#include "engine/model/layer_kinds.h"
 #include "engine/trace/memory_ledger.h"
 #include "ui/viewmodels/format.h"
 
@@ -29,10 +30,10 @@ QString gap_words(const LedgerLine& line) {
 }
 
 // Waste of a cache with pages: inside the pages of this sequence, and outside of them.
-QStringList page_words(const KvFacts& kv, std::int64_t residual_bytes) {
+QStringList page_words(const KvFacts& kv, std::int64_t residual_bytes, std::int64_t ring_bytes) {
     const std::int64_t rows = kv.pages_used * kv.page_tokens;
     const std::int64_t empty = std::max<std::int64_t>(0, rows - kv.tokens_stored);
-    const std::int64_t page_bytes = kv.reserved_bytes - residual_bytes, row_bytes = rows > 0 ? page_bytes / rows : 0;
+    const std::int64_t page_bytes = kv.reserved_bytes - residual_bytes - ring_bytes, row_bytes = rows > 0 ? page_bytes / rows : 0;
     QStringList words;
     words << Text::tr("%1 in %2 pages of %3 tokens, %4 of it empty inside the last page (rows: %5)")
                  .arg(format_bytes_exact(page_bytes))
@@ -43,6 +44,9 @@ QStringList page_words(const KvFacts& kv, std::int64_t residual_bytes) {
     if (residual_bytes > 0)
         words << Text::tr("%1 beside the pages hold the newest rows in full precision")
                      .arg(format_bytes_exact(residual_bytes));
+    if (ring_bytes > 0)
+        words << Text::tr("%1 beside the pages hold the windows of the local layers")
+                     .arg(format_bytes_exact(ring_bytes));
     if (kv.pages_shared > 0)
         words << Text::tr("%1 of these pages belong to other branches as well and exist once").arg(kv.pages_shared);
     words << Text::tr("%1 allocated for the pool; outside this sequence's pages %2 are free")
@@ -56,6 +60,14 @@ std::int64_t residual_bytes(const RunFacts& facts) {
     const auto format = parse_kv_format(facts.kv_type);
     if (!format.ok() || !format->has_residual()) return 0;
     return KvShape::of(facts.config, *format).residual_bytes();
+}
+
+// Of layers that attend to a window and keep a ring of it, whatever the strategy of the others.
+std::int64_t ring_bytes(const RunFacts& facts) {
+    const auto format = parse_kv_format(facts.kv_type);
+    const LayerKind local = local_kind(facts.config);
+    if (!format.ok() || format->has_residual()) return 0;
+    return local.layers * local.window * KvShape::of(facts.config, *format).entry_bytes();
 }
 
 QString capacity_words(const KvFacts& kv) {
@@ -100,7 +112,7 @@ QString memory_words(const RunFacts& facts, const StepFacts& step, const QColor&
     if (step.kv.tokens_stored == 0)
         add(Text::tr("Nothing is kept: K and V of a pass are scratch and count as activations."), true);
     if (step.kv.page_tokens > 0)
-        for (const QString& words : page_words(step.kv, residual_bytes(facts))) add(words);
+        for (const QString& words : page_words(step.kv, residual_bytes(facts), ring_bytes(facts))) add(words);
     else if (const QString words = capacity_words(step.kv); !words.isEmpty()) add(words);
     if (step.kv.offload != OffloadPlace::None)
         add((step.kv.offload == OffloadPlace::Host

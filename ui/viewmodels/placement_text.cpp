@@ -163,7 +163,8 @@ QStringList placement_facts(const PlacementScene& scene, const PlacementHit& hit
     QStringList lines;
     if (!hit.in_memory) {
         const QString name = Words::tr("Position %1 · ").arg(hit.position) + token_words(scene, hit.position);
-        const auto gone = scene.recording.evicted_at(hit.position, scene.step.facts->index, kPlacedLayer);
+        const auto gone = scene.recording.evicted_at(hit.position, scene.step.facts->index,
+                                                     placed_layer(scene.recording.facts().config));
         if (hit.slot < 0)
             return {name, gone ? Words::tr("evicted in step %1: no later token reads it").arg(*gone)
                                : Words::tr("not stored")};

@@ -6,6 +6,8 @@
 #include <numeric>
 #include <queue>
 
+#include "engine/model/layer_kinds.h"
+
 namespace decodescope {
 
 namespace {
@@ -76,12 +78,6 @@ std::vector<double> evaluate(const CostFit& fit, const TimingLane& lane) {
 }
 
 }  // namespace
-
-std::int64_t pass_flops(const ModelConfig& c, std::int64_t past, std::int64_t rows) {
-    const std::int64_t attended = rows * past + rows * (rows + 1) / 2;
-    return 2 * c.layer_matrix_parameters() * rows + 4 * c.layers * c.heads * c.head_dim * attended +
-           2 * c.vocabulary * c.hidden;
-}
 
 std::vector<bool> hiccups(const std::vector<double>& micros) {
     constexpr std::size_t kLater = 5;

@@ -90,8 +90,4 @@ private:
 // cheaper, so what grows with the length is none. None at all when they are more than 3 % of the lane.
 std::vector<bool> hiccups(const std::vector<double>& micros);
 
-// FLOPs of one pass over `rows` new tokens after `past` tokens, logits of the last row: 2 N per token, 4 L H d per
-// entry read, 2 V D for the head.
-std::int64_t pass_flops(const ModelConfig& config, std::int64_t past, std::int64_t rows);
-
 }  // namespace decodescope

@@ -14,8 +14,10 @@ struct Text {
     Q_DECLARE_TR_FUNCTIONS(WhatIfModel)
 };
 
-bool can_be_combined(const CacheSpec& cache, const KvFormat& format, WhatIfCell* cell = nullptr) {
+bool can_be_combined(const KvModelShape& shape, const CacheSpec& cache, const KvFormat& format,
+                     WhatIfCell* cell = nullptr) {
     RunChoice choice;
+    choice.local_layers = shape.local_layers > 0;
     choice.cache = cache;
     choice.kv = format;
     const UnsupportedPair* pair = find_unsupported(choice);
@@ -40,6 +42,12 @@ WhatIfCell cell(const Result<CacheSlots>& slots, const KvModelShape& shape, cons
                    .arg(format_bytes_exact(need->reserved_bytes))
                    .arg(need->stored)
                    .arg(need->tokens);
+    if (shape.local_layers > 0)
+        cell.tip += QLatin1Char('\n') + Text::tr("%1 global layers × %2 rows + %3 local layers × %4 rows")
+                                            .arg(shape.layers - shape.local_layers)
+                                            .arg(shape.local_layers < shape.layers ? need->stored : 0)
+                                            .arg(shape.local_layers)
+                                            .arg(need->local_stored);
     if (need->peak_bytes > need->reserved_bytes)
         cell.tip += QLatin1Char('\n') + Text::tr("%1 while a token is added: old and new storage together")
                                             .arg(format_bytes_exact(need->peak_bytes));
@@ -68,7 +76,7 @@ std::vector<std::vector<WhatIfCell>> what_if_cells(const WhatIfSlots& slots, con
     for (std::size_t c = 0; c < slots.caches.size(); ++c) {
         auto& made = cells.emplace_back();
         WhatIfCell refused;
-        const bool possible = can_be_combined(slots.caches[c], format, &refused);
+        const bool possible = can_be_combined(shape, slots.caches[c], format, &refused);
         for (const auto& one : slots.slots[c])
             made.push_back(possible ? cell(one, shape, format, memory_bytes) : refused);
     }
@@ -91,10 +99,17 @@ QString what_if_words(const KvModelShape& shape, std::int64_t memory_bytes) {
     QString words = Text::tr("Bytes reserved for as many tokens [derived]. Shaded: more than the %1 that this machine "
                              "has free [measured].")
                         .arg(format_bytes(memory_bytes));
-    if (shape.window > 0)
+    if (shape.local_layers == shape.layers && shape.window > 0)
         words += QLatin1Char(' ') +
-                 Text::tr("Its attention reads %1 tokens back: ring:window=%1 keeps all that it needs.")
+                 Text::tr("All its layers attend to the last %1 tokens and keep no more, whatever the strategy.")
                      .arg(shape.window);
+    else if (shape.local_layers > 0)
+        words += QLatin1Char(' ') + Text::tr("%1 of its %2 layers attend to the last %3 tokens and keep no more; the "
+                                             "strategy rules the other %4.")
+                                        .arg(shape.local_layers)
+                                        .arg(shape.layers)
+                                        .arg(shape.window)
+                                        .arg(shape.layers - shape.local_layers);
     return words;
 }
 
@@ -106,17 +121,17 @@ QString what_if_column_name(std::int64_t tokens) {
 
 ExportTable what_if_table(const WhatIfSlots& slots, const KvModelShape& shape, std::int64_t memory_bytes) {
     ExportTable table{"what a cache of " + shape.name + " would take, derived",
-                      {"cache", "kv_type", "length", "tokens_stored", "kv_bytes_used", "kv_bytes_reserved",
-                       "kv_bytes_peak", "fits"},
+                      {"cache", "kv_type", "length", "tokens_stored", "tokens_stored_local", "kv_bytes_used",
+                       "kv_bytes_reserved", "kv_bytes_peak", "fits"},
                       {}};
     for (std::size_t c = 0; c < slots.caches.size(); ++c)
         for (const KvFormat& format : what_if_formats())
             for (const auto& one : slots.slots[c]) {
-                if (!one.ok() || !can_be_combined(slots.caches[c], format)) continue;
+                if (!one.ok() || !can_be_combined(shape, slots.caches[c], format)) continue;
                 const auto need = cache_need(shape, *one, format);
                 if (!need.ok()) continue;
                 table.rows.push_back({to_string(slots.caches[c]), to_string(format), need->tokens, need->stored,
-                                      need->used_bytes, need->reserved_bytes, need->peak_bytes,
+                                      need->local_stored, need->used_bytes, need->reserved_bytes, need->peak_bytes,
                                       memory_bytes <= 0 || need->peak_bytes <= memory_bytes});
             }
     return table;

@@ -69,7 +69,7 @@ TEST(PlacementRecord, EveryStepSaysWhereTheRowsLie) {
                 EXPECT_LE(step->placement.rows.size() + step->placement.pages.size(), 4u);
             }
             for (const EvictedEntry& left : step->evicted) {
-                if (left.layer != kNone && left.layer != kPlacedLayer) continue;
+                if (left.layer != kNone && left.layer != placed_layer(model->model->config)) continue;
                 for (const RowRun& run : state.rows)
                     EXPECT_FALSE(left.position >= run.position && left.position < run.position + run.count);
             }

@@ -51,7 +51,7 @@ TEST(MemoryLedger, LayersWithAWindowAreCountedApart) {
     step.kv.tokens_seen = step.kv.tokens_stored = 20, step.kv.capacity_tokens = 24;
     step.kv.used_bytes = 192 * (20 + 3 * 6), step.kv.reserved_bytes = 192 * (24 + 3 * 6);
     const auto lines = memory_ledger(facts, step);
-    EXPECT_EQ(line(lines, "KV used").filled_in, "192 · (1 · 20 + 3 · 6) = 7,296");
+    EXPECT_EQ(line(lines, "KV used").filled_in, "192 · (1 global · 20 + 3 local · 6) = 7,296");
     EXPECT_EQ(line(lines, "KV used").gap, "");
     EXPECT_EQ(line(lines, "KV reserved").derived_bytes, step.kv.reserved_bytes);
     step.kv.tokens_seen = step.kv.tokens_stored = 4;  // before the window is full

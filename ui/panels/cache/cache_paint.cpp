@@ -78,7 +78,10 @@ void CacheView::paint_map(QPainter& painter, const QRectF& area) {
 QRgb CacheView::cell_color(int layer, int lane, const CacheColumn& column) const {
     const Theme& t = theme();
     const int end = std::min(column.end, filled());
-    if (column.first >= end) return t.color(Role::Reserved).rgb();
+    if (column.first >= end) {
+        const bool no_room = story_.is_local(layer) && column.first >= story_.rows_room(view_, layer);
+        return t.color(no_room ? Role::Card : Role::Reserved).rgb();
+    }
     if (recomputes()) return t.shade(Role::Recompute, 0.22f);
     int gone = 0;
     if (evictions_)
@@ -134,6 +137,7 @@ void CacheView::paint_lane_marks(QPainter& painter, const CacheMapLayout& layout
     paint_just_written(painter, layout);
     painter.restore();
     paint_labels(painter, layout, frame);
+    paint_kinds(painter, layout, frame);
     paint_axis(painter, layout, frame);
 }
 
@@ -218,6 +222,31 @@ void CacheView::paint_labels(QPainter& painter, const CacheMapLayout& layout, co
             label(k.united(v), QStringLiteral("L%1").arg(layer), Role::QuietInk);
         }
     }
+    painter.restore();
+}
+
+// How many rows each layer keeps. Where lines are too many for the height, the kind that is rarer comes first.
+void CacheView::paint_kinds(QPainter& painter, const CacheMapLayout& layout, const Frame& frame) const {
+    if (frame.kinds.isEmpty()) return;
+    const Theme& t = theme();
+    const double height = text_height(t.note());
+    int local = 0;
+    for (int layer = 0; layer < layout.layers(); ++layer) local += story_.is_local(layer) ? 1 : 0;
+    const bool rare_is_local = local * 2 <= layout.layers();
+    std::vector<double> taken;  // middles of what stands there
+    painter.save();
+    painter.setClipRect(frame.kinds.adjusted(0, -4, 2, 4), Qt::IntersectClip);
+    for (const bool rare : {true, false})
+        for (int layer = 0; layer < layout.layers(); ++layer) {
+            if ((story_.is_local(layer) == rare_is_local) != rare) continue;
+            const double middle = layout.lane_rect(layer, 0).united(layout.lane_rect(layer, 1)).center().y();
+            const auto close = [&](double other) { return std::abs(other - middle) < height - 3; };
+            if (std::any_of(taken.begin(), taken.end(), close)) continue;
+            taken.push_back(middle);
+            paint_text(painter, QRectF(frame.kinds.left(), middle - height / 2, frame.kinds.width(), height),
+                       Qt::AlignLeft | Qt::AlignVCenter, story_.kind_label(view_, layer), t.note(),
+                       t.color(story_.is_local(layer) ? Role::QuietInk : Role::Ink));
+        }
     painter.restore();
 }
 

@@ -87,7 +87,19 @@ CacheView::Frame CacheView::frame_for(const QRectF& area) const {
     bottom -= axis_height + 1;
     frame.labels = QRectF(area.left(), area.top(), label - 6, bottom - area.top());
     frame.lanes = QRectF(area.left() + label, area.top() + 2, area.width() - label - 2, bottom - area.top() - 2);
+    if (const double kinds = kinds_width(); kinds > 0) {
+        frame.lanes.setRight(frame.lanes.right() - kinds);
+        frame.kinds = QRectF(frame.lanes.right() + 8, frame.lanes.top(), kinds - 8, frame.lanes.height());
+    }
     return frame;
+}
+
+// Room for "2,048 global" at the right of every layer, where the layers of the model are not all alike.
+double CacheView::kinds_width() const {
+    double widest = 0;
+    for (int layer = 0; story_.has_local() && layer < context_.recording->facts().config.layers; ++layer)
+        widest = std::max(widest, text_width(theme().note(), story_.kind_label(view_, layer)));
+    return widest > 0 ? std::ceil(widest) + 18 : 0;
 }
 
 void CacheView::lay_out(CacheMapLayout& layout, const QRectF& lanes, double device_ratio) const {
@@ -140,7 +152,7 @@ void CacheView::present(const PanelContext& context, unsigned changes) {
     shades_.update(context_.recording.get());
     story_.update(context_.recording.get());
     view_ = viewed_step(context_.recording.get(), context_.step);
-    evictions_ = view_.facts && !recomputes() && view_.facts->kv.tokens_stored < view_.facts->kv.tokens_seen;
+    evictions_ = story_.some_left(view_);
     start_fade(replaced ? changes | NewRecording : changes);
     place();
     if ((changes & SelectionMoved) && !selection_->hovering()) describe();
@@ -218,7 +230,12 @@ QStringList CacheView::facts_of(const CacheHit& hit) const {
     const int row = track_.row_of(hit.position);
     const QString lane = hit.lane == 0 ? QStringLiteral("K") : QStringLiteral("V");
     const QString place = tr("L%1 %2 · position %3").arg(hit.layer).arg(lane).arg(hit.position);
-    if (row < 0 || row >= view_.row_limit) return {place, tr("reserved, empty: a later token goes here")};
+    if (row < 0 || row >= view_.row_limit) {
+        if (hit.position >= story_.rows_room(view_, hit.layer) && story_.is_local(hit.layer))
+            return {place, tr("no room here: this layer keeps the last %1 tokens")
+                               .arg(story_.rows_room(view_, hit.layer))};
+        return {place, tr("reserved, empty: a later token goes here")};
+    }
     const TokenRow& token = recording.row(row);
     QStringList lines{place + QStringLiteral(" · ") + token_label(recording.row_display(row), token.special).spoken};
     const float rms = hit.lane == 0 ? recording.k_rms(row, hit.layer) : recording.v_rms(row, hit.layer);
@@ -231,6 +248,12 @@ QStringList CacheView::facts_of(const CacheHit& hit) const {
                  (token.step == 0 ? tr("written by the prefill") : tr("written in step %1").arg(token.step));
     const int left =
         evictions_ ? recording.evicted_at(hit.position, view_.facts->index, hit.layer).value_or(-1) : -1;
+    if (story_.has_local())
+        lines << (story_.is_local(hit.layer) ? tr("local layer: %1 of %2 tokens kept, its window is %3")
+                                             : tr("global layer: %1 of %2 tokens kept"))
+                     .arg(story_.rows_kept(view_, hit.layer))
+                     .arg(view_.facts->kv.tokens_seen);
+    if (story_.is_local(hit.layer)) lines.last() = lines.last().arg(recording.facts().config.window);
     if (left < 0) return lines << tr("click shows the numbers, Esc clears");
     if (const auto score = eviction_score(recording, left, hit.layer, hit.position))
         lines << tr("least attended to in this layer: %1 in all [measured]").arg(format_value(*score));

@@ -48,8 +48,10 @@ protected:
 private:
     struct Frame {
         QRectF labels, lanes, axis, sentence, legend;
+        QRectF kinds;  // "512 local" at the right of each layer; empty where all layers see everything
     };
     Frame frame_for(const QRectF& area) const;
+    double kinds_width() const;
     CacheMapOptions options(double device_ratio) const;
     int column_count() const;
     int filled() const;
@@ -66,6 +68,7 @@ private:
     void paint_lanes(QPainter& painter, const CacheMapLayout& layout, const Frame& frame) const;
     void paint_lane_marks(QPainter& painter, const CacheMapLayout& layout, const Frame& frame) const;
     void paint_labels(QPainter& painter, const CacheMapLayout& layout, const Frame& frame) const;
+    void paint_kinds(QPainter& painter, const CacheMapLayout& layout, const Frame& frame) const;
     void paint_axis(QPainter& painter, const CacheMapLayout& layout, const Frame& frame) const;
     void paint_evicted(QPainter& painter, const CacheMapLayout& layout) const;
     void paint_just_written(QPainter& painter, const CacheMapLayout& layout) const;

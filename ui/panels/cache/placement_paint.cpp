@@ -154,8 +154,9 @@ void PlacementMap::paint_evicted(QPainter& painter, const PlacementLayout& layou
         paint_hatch(painter, run, faded(t.color(Role::QuietInk), alpha), 4);
         run = {};
     };
+    const std::int32_t placed = placed_layer(context_.recording->facts().config);
     for (const CacheColumn& column : layout.positions()) {
-        const auto gone = context_.recording->evicted_at(column.first, view_.facts->index, kPlacedLayer);
+        const auto gone = context_.recording->evicted_at(column.first, view_.facts->index, placed);
         if (!gone) continue;
         const QRectF cell(column.x, area.top(), column.width - (column.merged ? 0 : 1), area.height());
         const int age = std::min(view_.facts->index - *gone, 14);
