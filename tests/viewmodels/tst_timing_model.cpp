@@ -16,10 +16,13 @@ namespace {
 // `race_every`: lengths at which the pass without a cache is measured; `cached_at`: cached time by length.
 std::shared_ptr<RunRecording> run(int steps, double cached, double recompute_per_token, double diff = 1e-6,
                                   int different = 0, int race_every = 1,
-                                  const std::function<double(int)>& cached_at = {}) {
+                                  const std::function<double(int)>& cached_at = {},
+                                  const std::function<void(RunFacts&)>& change = {}) {
     FakeRunOptions options;
     options.steps = 1;
     RunFacts facts = fake_run_facts(options);
+    if (change) change(facts);
+    const bool device = facts.backend != "cpu";
     auto recording = std::make_shared<RunRecording>(facts, RecordingLimits{});
     std::vector<float> rms(static_cast<std::size_t>(facts.config.layers), 1.0F);
     std::vector<const float*> none(rms.size(), nullptr);
@@ -41,7 +44,10 @@ std::shared_ptr<RunRecording> run(int steps, double cached, double recompute_per
         s.row_count = step == 0 ? 10 : 1;
         for (int i = 0; i < s.row_count; ++i) add_row(step, s.phase);
         s.micros = step == 0 ? 1e5 : cached_at ? cached_at(row) : cached;
-        s.flops = 1000;
+        s.flops = device ? pass_flops(facts.config, row - 1, 1) : 1000;
+        s.bytes = device ? facts.weight_bytes + 512 * row : 0;
+        s.host_micros = device ? s.micros + 7 : 0;
+        s.graph_captures = device && step % 8 == 1 ? 1 : 0;
         s.warm_up = step == 1;
         recording->append_step(s);
         if (step == 0 || row % race_every != 0) continue;
@@ -49,7 +55,8 @@ std::shared_ptr<RunRecording> run(int steps, double cached, double recompute_per
         point.step = step;
         point.length = row;
         point.cached_micros = s.micros;
-        point.recompute_micros = recompute_per_token * row;
+        point.recompute_micros = device ? 90 + 1.1e-5 * static_cast<double>(pass_flops(facts.config, 0, row))
+                                        : recompute_per_token * row;
         point.max_abs_logit_diff = diff * step;
         point.same_token = step > different;
         recording->append_race_point(point);
@@ -201,6 +208,62 @@ private Q_SLOTS:
         const std::int64_t n = c.layer_matrix_parameters();
         QCOMPARE(pass_flops(c, 20, 1), 2 * n + 4 * 2 * 4 * 3 * 21 + 2 * 11 * 8);
         QCOMPARE(pass_flops(c, 0, 3), 3 * 2 * n + 4 * 2 * 4 * 3 * (1 + 2 + 3) + 2 * 11 * 8);
+    }
+
+    // CPU and GPU runs of one model on one chart.
+    void another_device_stays_as_a_comparison() {
+        const auto on_gpu = [](RunFacts& facts) { facts.backend = "cuda:0", facts.device = "Invented device"; };
+        const auto cpu = run(10, 500, 100), gpu = run(20, 100, 1, 1e-6, 0, 1, {}, on_gpu), again = run(4, 450, 90);
+        TimingModel model;
+        model.update(cpu.get(), false);
+        QVERIFY(model.other_devices().empty());
+        model.update(nullptr, false);
+        QVERIFY(model.other_devices().empty());
+        model.update(gpu.get(), false);
+        QCOMPARE(model.device(), std::string("Invented device"));
+        QCOMPARE(model.other_devices().size(), std::size_t{1});
+        QCOMPARE(model.other_devices()[0]->device, std::string("CPU"));
+        QCOMPARE(model.other_devices()[0]->cached.size(), std::size_t{9});
+        QCOMPARE(model.other_devices()[0]->recompute.size(), std::size_t{10});
+        QVERIFY(to_csv(model.table(), gpu->facts()).find("\"cached, CPU\"") != std::string::npos);
+        // A second run on the same device is no comparison of its own; the first device's newest run is the one kept.
+        model.update(again.get(), false);
+        QCOMPARE(model.other_devices().size(), std::size_t{1});
+        QCOMPARE(model.other_devices()[0]->device, std::string("Invented device"));
+        model.update(gpu.get(), false);
+        QCOMPARE(model.other_devices()[0]->cached.size(), std::size_t{3});
+        const auto other = run(4, 450, 90, 1e-6, 0, 1, {}, [](RunFacts& facts) { facts.model_identity = "another"; });
+        model.update(other.get(), false);
+        QVERIFY(model.other_devices().empty());
+    }
+
+    // A small model on a fast device: some gain, but the steps are launches. The sentence says where the gain is.
+    void launches_are_named_where_they_hide_the_gain() {
+        const auto on_gpu = [](RunFacts& facts) { facts.backend = "cuda:0", facts.device = "Invented device"; };
+        const auto gpu = run(40, 100, 3, 1e-6, 0, 1, [](int row) { return 100 + 0.01 * row; }, on_gpu);
+        TimingModel model;
+        model.update(gpu.get(), false);
+        const TimingSummary now = model.summary(40);
+        QCOMPARE(now.gap_micros, 7.0);
+        QCOMPARE(now.graphs, 4);  // the first was recorded in the warm-up step, which is no point of the lane
+        QCOMPARE(now.no_gain, NoGain::Launches);
+        QVERIFY(now.speedup > 1.5 && now.speedup < 3);
+        // By the law of the invented times, which the model knows only from 40 points.
+        int expected = 64;
+        while (90 + 1.1e-5 * static_cast<double>(pass_flops(gpu->facts().config, 0, expected)) <
+               5 * (100 + 0.01 * expected))
+            expected *= 2;
+        QVERIFY(expected > 64 && expected <= 1024);
+        QCOMPARE(now.gain_length, expected);
+        const QString text = timing_sentence(now, true);
+        QVERIFY2(text.contains("launches, not bytes"), qPrintable(text));
+        QVERIFY2(text.contains(QStringLiteral("about %1 tokens").arg(expected)), qPrintable(text));
+        QVERIFY2(text.contains("launches and gaps 0.007 ms"), qPrintable(text));
+        QVERIFY2(text.contains("graphs recorded: 4"), qPrintable(text));
+        // On the host there is neither.
+        const auto cpu = run(40, 100, 3);
+        model.update(cpu.get(), false);
+        QVERIFY(!timing_sentence(model.summary(40), true).contains("graphs"));
     }
 
     void table_has_a_row_for_every_point() {

@@ -15,6 +15,7 @@ namespace {
 constexpr int kNewest = 5;                    // passes whose median is "now"
 constexpr double kRoundingDifference = 1e-2;  // of a logit; as in engine/measure/commentary.cpp
 constexpr double kGainFrom = 1.15;            // below it the panel says that there is no gain, and why
+constexpr double kLargeGain = 5;              // likewise where a device waits for launches
 
 double median(std::vector<double> values) {
     if (values.empty()) return 0;
@@ -43,14 +44,19 @@ void sort_by_length(TimingLane& lane) {
     reorder(lane.micros, order);
     reorder(lane.captured, order);
     reorder(lane.cost, order);
+    reorder(lane.gap, order);
+    reorder(lane.graphs, order);
 }
 
-void append(TimingLane& lane, int step, int length, double micros, bool captured, Cost cost) {
+void append(TimingLane& lane, int step, int length, double micros, bool captured, Cost cost, double gap = 0,
+            int graphs = 0) {
     lane.step.push_back(step);
     lane.length.push_back(length);
     lane.micros.push_back(micros);
     lane.captured.push_back(captured);
     lane.cost.push_back(cost);
+    lane.gap.push_back(gap);
+    lane.graphs.push_back(graphs);
 }
 
 // Passes without capture alone, where there are enough of them: a curve never mixes both kinds. Of a long lane every
@@ -106,14 +112,47 @@ std::vector<bool> hiccups(const std::vector<double>& micros) {
     return found;
 }
 
-void TimingModel::update(const RunRecording* recording, bool lossy_strategy) {
-    lossy_ = lossy_strategy;
-    if (recording != source_) {
-        *this = TimingModel();
-        lossy_ = lossy_strategy;
-        source_ = recording;
-        recomputes_ = recording != nullptr && recording->facts().cache_spec.rfind("recompute", 0) == 0;
+std::string device_label(const RunFacts& facts) {
+    if (facts.backend == "cpu") return "CPU";
+    return facts.backend.rfind("cuda", 0) == 0 && !facts.device.empty() ? facts.device : facts.backend;
+}
+
+void TimingModel::start_anew(const RunRecording* recording) {
+    std::vector<DeviceLanes> devices = std::move(devices_);
+    if (cached_.size() > 0) {
+        std::erase_if(devices, [&](const DeviceLanes& lanes) { return lanes.backend == device_.backend; });
+        device_.recomputes = recomputes_;
+        device_.cached = std::move(cached_);
+        device_.recompute = std::move(recompute_);
+        devices.push_back(std::move(device_));
     }
+    *this = TimingModel();
+    source_ = recording;
+    if (recording == nullptr) {  // between two runs
+        devices_ = std::move(devices);
+        return;
+    }
+    const RunFacts& facts = recording->facts();
+    device_.device = device_label(facts);
+    device_.backend = facts.backend;
+    device_.model = facts.model_identity;
+    std::erase_if(devices, [&](const DeviceLanes& lanes) { return lanes.model != device_.model; });
+    devices_ = std::move(devices);
+    config_ = facts.config;
+    weight_bytes_ = facts.weight_bytes;
+    recomputes_ = facts.cache_spec.rfind("recompute", 0) == 0;
+}
+
+std::vector<const DeviceLanes*> TimingModel::other_devices() const {
+    std::vector<const DeviceLanes*> others;
+    for (const DeviceLanes& lanes : devices_)
+        if (source_ != nullptr && lanes.backend != device_.backend) others.push_back(&lanes);
+    return others;
+}
+
+void TimingModel::update(const RunRecording* recording, bool lossy_strategy) {
+    if (recording != source_) start_anew(recording);
+    lossy_ = lossy_strategy;
     if (recording == nullptr) return;
     const int steps = recording->step_count(), race = recording->race_count();
     if (steps == steps_ && race == race_) return;
@@ -127,7 +166,9 @@ void TimingModel::take_steps(const RunRecording& recording) {
         const auto facts = recording.step(steps_);
         if (facts->phase != Phase::Decode || facts->warm_up) continue;
         append(cached_, facts->index, facts->first_row + facts->row_count, facts->micros, facts->captured,
-               {facts->flops, facts->bytes});
+               {facts->flops, facts->bytes},
+               facts->host_micros > 0 ? std::max(0.0, facts->host_micros - facts->micros) : 0.0,
+               static_cast<int>(facts->graph_captures));
     }
     sort_by_length(cached_);
 }
@@ -208,13 +249,17 @@ void TimingModel::compare_now(TimingSummary& s, int up_to_step) const {
 
 TimingSummary TimingModel::summary(int up_to_step) const {
     TimingSummary s;
-    std::vector<double> newest;
-    for (std::size_t i = cached_.size(); i-- > 0 && newest.size() < kNewest;)
-        if (cached_.step[i] <= up_to_step) {
-            newest.push_back(cached_.micros[i]);
-            s.length = std::max(s.length, static_cast<int>(cached_.length[i]));
-        }
+    std::vector<double> newest, gaps;
+    for (std::size_t i = cached_.size(); i-- > 0;) {
+        if (cached_.step[i] > up_to_step) continue;
+        s.graphs += cached_.graphs[i];
+        if (newest.size() == kNewest) continue;
+        newest.push_back(cached_.micros[i]);
+        gaps.push_back(cached_.gap[i]);
+        s.length = std::max(s.length, static_cast<int>(cached_.length[i]));
+    }
     s.cached_micros = median(newest);
+    s.gap_micros = median(gaps);
     compare_now(s, up_to_step);
     total(s, up_to_step);
     for (const RacePoint& point : points_) {
@@ -229,14 +274,36 @@ TimingSummary TimingModel::summary(int up_to_step) const {
                  : s.max_logit_diff <= kRoundingDifference ? SameAnswer::Tie
                                                            : SameAnswer::No;
     s.no_gain = reason(s);
+    if (s.no_gain == NoGain::Launches) explain_launches(s);
     return s;
+}
+
+// How long a text must be for a large gain, by the fits: a device that waits for launches does more products in the same
+// time, until they fill it.
+void TimingModel::explain_launches(TimingSummary& s) const {
+    s.fixed_micros = cached_fit_.micros_fixed;
+    const double span = cached_.length.back() - cached_.length.front();
+    const double entry_bytes =
+        span > 0 ? static_cast<double>(cached_.cost.back().bytes - cached_.cost.front().bytes) / span : 0;
+    for (std::int64_t length = 64; length <= config_.context; length *= 2) {
+        if (length <= s.compared_length) continue;
+        const double bytes = static_cast<double>(cached_.cost.back().bytes) +
+                             entry_bytes * (static_cast<double>(length) - cached_.length.back());
+        const Cost cached{pass_flops(config_, length - 1, 1), static_cast<std::int64_t>(bytes)};
+        const Cost recompute{pass_flops(config_, 0, length), weight_bytes_};
+        if (recompute_fit_.micros(recompute) < kLargeGain * cached_fit_.micros(cached)) continue;
+        s.gain_length = static_cast<int>(length);
+        return;
+    }
 }
 
 NoGain TimingModel::reason(const TimingSummary& s) const {
     if (recomputes_) return NoGain::RecomputeChosen;
+    const bool fixed = cached_fit_.valid && recompute_fit_.valid && cached_fit_.micros_fixed > 0.5 * s.cached_micros;
+    if (fixed && s.gap_micros > 0 && s.speedup > 0 && s.speedup < kLargeGain) return NoGain::Launches;
     if (s.speedup == 0 || s.speedup >= kGainFrom) return NoGain::None;
     if (!recompute_fit_.valid || !cached_fit_.valid) return NoGain::ShortContext;
-    if (cached_fit_.micros_fixed > 0.5 * s.cached_micros) return NoGain::FixedCost;
+    if (fixed) return NoGain::FixedCost;
     const Cost& newest = recompute_.cost.back();
     const double by_bytes = recompute_fit_.micros_per_byte * static_cast<double>(newest.bytes);
     const double by_flops = recompute_fit_.micros_per_flop * static_cast<double>(newest.flops);
@@ -246,17 +313,21 @@ NoGain TimingModel::reason(const TimingSummary& s) const {
 ExportTable TimingModel::table() const {
     ExportTable table{
         "time per token against length", {"lane", "provenance", "step", "length", "micros", "attention_captured"}, {}};
-    const auto add = [&](const char* lane, const TimingLane& points, const std::vector<double>& expected) {
+    const auto add = [&](const std::string& lane, const TimingLane& points, const std::vector<double>& expected) {
         for (std::size_t i = 0; i < points.size(); ++i)
-            table.rows.push_back({std::string(lane), std::string("measured"), std::int64_t{points.step[i]},
+            table.rows.push_back({lane, std::string("measured"), std::int64_t{points.step[i]},
                                   static_cast<std::int64_t>(points.length[i]), points.micros[i],
                                   bool(points.captured[i])});
         for (std::size_t i = 0; i < expected.size(); ++i)
-            table.rows.push_back({std::string(lane), std::string("derived"), std::int64_t{points.step[i]},
+            table.rows.push_back({lane, std::string("derived"), std::int64_t{points.step[i]},
                                   static_cast<std::int64_t>(points.length[i]), expected[i], ExportCell()});
     };
     add(recomputes_ ? "recompute (this run)" : "cached", cached_, cached_expected_);
     add("recompute", recompute_, recompute_expected_);
+    for (const DeviceLanes* other : other_devices()) {
+        add((other->recomputes ? "recompute, " : "cached, ") + other->device, other->cached, {});
+        add("recompute, " + other->device, other->recompute, {});
+    }
     return table;
 }
 

@@ -1,6 +1,7 @@
 // Both lanes of the timing panel: measured points, the expected curve, totals and the sentence's ingredients.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "engine/measure/cost_model.h"
@@ -16,6 +17,8 @@ struct TimingLane {
     std::vector<double> micros;
     std::vector<bool> captured;  // attention was captured in the same pass, which costs time
     std::vector<Cost> cost;      // by the formula
+    std::vector<double> gap;     // micros beyond those of the device: launches and waiting; 0 where it is the host
+    std::vector<int> graphs;     // that were recorded for the pass
     std::vector<bool> hiccup;    // see hiccups()
     std::size_t size() const { return length.size(); }
 };
@@ -34,6 +37,7 @@ enum class NoGain {
     ShortContext,     // few tokens: a pass over all of them is hardly more than a pass over one
     FixedCost,        // what a pass costs whatever its size dominates
     MemoryBound,      // both lanes wait for the weights, which they read once per pass
+    Launches,         // a device apart, and a step that is too small to fill it: a gain, but not the one it could be
 };
 
 struct TimingSummary {
@@ -47,16 +51,34 @@ struct TimingSummary {
     double max_logit_diff = 0;
     int compared = 0, same_tokens = 0;
     NoGain no_gain = NoGain::None;
+    double gap_micros = 0;    // median of the newest cached passes, see TimingLane::gap
+    int graphs = 0;           // recorded for the cached passes up to the viewed step
+    double fixed_micros = 0;  // Launches: of a cached pass, the same whatever its length
+    int gain_length = 0;      // Launches: from here on the gain is large; 0: not within the context
 };
+
+// What a device needed in its last run of the model that is shown.
+struct DeviceLanes {
+    std::string device;  // as it is shown
+    std::string backend, model;
+    bool recomputes = false;
+    TimingLane cached, recompute;
+};
+
+// "CPU", "NVIDIA H200"
+std::string device_label(const RunFacts& facts);
 
 class TimingModel {
 public:
-    // Takes over what was appended since the last call; another recording starts anew.
+    // Takes over what was appended since the last call; another recording starts anew. What it replaces is kept as a
+    // comparison while the same model runs on another device.
     void update(const RunRecording* recording, bool lossy_strategy);
 
     bool main_lane_recomputes() const { return recomputes_; }
     const TimingLane& cached() const { return cached_; }
     const TimingLane& recompute() const { return recompute_; }
+    const std::string& device() const { return device_.device; }
+    std::vector<const DeviceLanes*> other_devices() const;
     // Expected micros at the lane's lengths, from a fit of the cost model to the measured points; empty without a fit.
     const std::vector<double>& cached_expected() const { return cached_expected_; }
     const std::vector<double>& recompute_expected() const { return recompute_expected_; }
@@ -75,8 +97,14 @@ private:
     void total(TimingSummary& summary, int up_to_step) const;
     void compare_now(TimingSummary& summary, int up_to_step) const;
     NoGain reason(const TimingSummary& summary) const;
+    void explain_launches(TimingSummary& summary) const;
+    void start_anew(const RunRecording* recording);
 
     const RunRecording* source_ = nullptr;
+    DeviceLanes device_;                // who runs; the lanes are filled when the run is replaced
+    std::vector<DeviceLanes> devices_;  // the last run of each
+    ModelConfig config_;
+    std::int64_t weight_bytes_ = 0;
     bool recomputes_ = false, lossy_ = false;
     int steps_ = 0, race_ = 0;
     TimingLane cached_, recompute_;

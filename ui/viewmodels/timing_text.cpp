@@ -66,8 +66,30 @@ QString no_gain(const TimingSummary& s) {
         case NoGain::MemoryBound:
             return Text::tr("No gain yet (%1x): both lanes wait for the weights, which each reads once per pass.")
                 .arg(ratio);
+        case NoGain::Launches: {
+            const QString why =
+                Text::tr("Only %1x: on this device a step of a model this small is launches, not bytes; %2 of its %3 are "
+                         "the same at any length.")
+                    .arg(ratio, milliseconds(s.fixed_micros), milliseconds(s.cached_micros));
+            const QString where =
+                s.gain_length > 0
+                    ? Text::tr("The gain shows from about %1 tokens on, and with a larger model, such as "
+                               "synthetic:tinyllama-1.1b.")
+                          .arg(s.gain_length)
+                    : Text::tr("The gain shows with a larger model, such as synthetic:tinyllama-1.1b, and texts of "
+                               "thousands of tokens.");
+            return why + QLatin1Char(' ') + where;
+        }
     }
     return {};
+}
+
+// What a device apart adds to its own time, and its graphs.
+void add_device(QStringList& parts, const TimingSummary& s) {
+    if (s.gap_micros > 0)
+        parts << Text::tr("device %1 + launches and gaps %2 per step")
+                     .arg(milliseconds(s.cached_micros), milliseconds(s.gap_micros));
+    if (s.graphs > 0) parts << Text::tr("graphs recorded: %1").arg(s.graphs);
 }
 
 }  // namespace
@@ -97,6 +119,7 @@ QString timing_sentence(const TimingSummary& s, bool race_enabled) {
             s.total_has_derived ? Text::tr("total %1 against %2 [partly derived]") : Text::tr("total %1 against %2");
         parts << total.arg(seconds(s.recompute_total_micros), seconds(s.cached_total_micros));
     }
+    add_device(parts, s);
     if (const QString same = same_answer(s); !same.isEmpty()) parts << same;
     return parts.join(dot);
 }

@@ -31,6 +31,15 @@ public:
         }
         if (lane.size() > 0) spec_.series.push_back(points(lane, role, mark, label));
     }
+    // A run on another device: a dashed line, so that it is not taken for one of this run.
+    void add_other(const TimingLane& lane, Role role, const QString& label) {
+        if (lane.size() == 0) return;
+        const int before = left_out_;
+        ChartSeries series = points(lane, role, ChartSeries::Mark::None, label);
+        left_out_ = before;
+        series.line = series.dashed = true;
+        spec_.series.push_back(std::move(series));
+    }
     int left_out() const { return left_out_; }
     ChartSpec take() { return std::move(spec_); }
 
@@ -61,6 +70,17 @@ private:
     ChartSpec spec_;
 };
 
+// With the device, where there are several.
+QString lane_name(const TimingModel& model, const QString& name) {
+    if (model.other_devices().empty()) return name;
+    return name + QStringLiteral(", ") + QString::fromStdString(model.device());
+}
+
+double newest(const TimingLane& lane, bool cumulated) {
+    if (lane.size() == 0) return 0;
+    return cumulated ? TimingModel::cumulated(lane).back() : lane.micros.back();
+}
+
 }  // namespace
 
 QString main_lane_name(const TimingModel& model) {
@@ -74,12 +94,22 @@ ChartSpec timing_chart(const TimingModel& model, const TimingSummary& now, bool 
         if (!(value > 0)) return name;  // not measured up to the step that is viewed
         return name + QLatin1Char(' ') + (cumulated ? seconds(value) : milliseconds(value));
     };
+    for (const DeviceLanes* other : model.other_devices()) {
+        const auto add = [&](const TimingLane& lane, Role role, const QString& name) {
+            const double value = newest(lane, cumulated);
+            builder.add_other(lane, role, figure(name + QStringLiteral(", ") + QString::fromStdString(other->device),
+                                                 value, value));
+        };
+        add(other->recompute, Role::Recompute, Text::tr("recompute"));
+        add(other->cached, other->recomputes ? Role::Recompute : Role::Cached,
+            other->recomputes ? Text::tr("recompute") : Text::tr("cached"));
+    }
     const bool recomputes = model.main_lane_recomputes();
     builder.add(model.recompute(), model.recompute_expected(), Role::Recompute, ChartSeries::Mark::Square,
-                figure(Text::tr("recompute"), now.recompute_micros, now.recompute_total_micros));
+                figure(lane_name(model, Text::tr("recompute")), now.recompute_micros, now.recompute_total_micros));
     builder.add(model.cached(), model.cached_expected(), recomputes ? Role::Recompute : Role::Cached,
                 recomputes ? ChartSeries::Mark::Square : ChartSeries::Mark::Round,
-                figure(main_lane_name(model), now.cached_micros, now.cached_total_micros));
+                figure(lane_name(model, main_lane_name(model)), now.cached_micros, now.cached_total_micros));
     ChartSpec spec = builder.take();
     spec.log_x = spec.log_y = log;
     const auto& captured = model.cached().captured;
