@@ -197,7 +197,7 @@
     <message>
         <location filename="../../ui/viewmodels/placement_text.cpp" line="76"/>
         <location filename="../../ui/viewmodels/placement_text.cpp" line="98"/>
-        <location filename="../../ui/viewmodels/placement_text.cpp" line="179"/>
+        <location filename="../../ui/viewmodels/placement_text.cpp" line="180"/>
         <source>%1 in all layers [derived]</source>
         <translation>各层合计 %1 [推算]</translation>
     </message>
@@ -297,22 +297,22 @@
         <translation>位置 %1 · </translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/placement_text.cpp" line="168"/>
+        <location filename="../../ui/viewmodels/placement_text.cpp" line="169"/>
         <source>evicted in step %1: no later token reads it</source>
         <translation>第 %1 步淘汰：之后的词元读不到</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/placement_text.cpp" line="169"/>
+        <location filename="../../ui/viewmodels/placement_text.cpp" line="170"/>
         <source>not stored</source>
         <translation>未存储</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/placement_text.cpp" line="171"/>
+        <location filename="../../ui/viewmodels/placement_text.cpp" line="172"/>
         <source>lies in slot %1</source>
         <translation>在槽位 %1</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/placement_text.cpp" line="172"/>
+        <location filename="../../ui/viewmodels/placement_text.cpp" line="173"/>
         <source>lies in slot %1: page %2, place %3</source>
         <translation>在槽位 %1：第 %2 页第 %3 位</translation>
     </message>
@@ -320,57 +320,92 @@
 <context>
     <name>CacheStory</name>
     <message>
-        <location filename="../../ui/viewmodels/cache_story.cpp" line="51"/>
-        <source>layer 0 of %1: each layer keeps tokens of its own</source>
-        <translation>第 0 层（共 %1 层）：每层各自保留词元</translation>
+        <location filename="../../ui/viewmodels/cache_story.cpp" line="56"/>
+        <source>layer %1 of %2: each layer keeps tokens of its own</source>
+        <translation>第 %1 层，共 %2 层：每层各自保留词元</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/cache_story.cpp" line="62"/>
+        <location filename="../../ui/viewmodels/cache_story.cpp" line="60"/>
+        <source>layer %1 of %2, which sees everything</source>
+        <translation>第 %1 层，共 %2 层，可见全部词元</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/cache_story.cpp" line="88"/>
+        <source>%1 local</source>
+        <translation>%1 个局部层</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/cache_story.cpp" line="88"/>
+        <source>%1 global</source>
+        <translation>%1 个全局层</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/cache_story.cpp" line="95"/>
+        <source>every layer attends to the last %1 tokens and keeps no more</source>
+        <translation>每层只关注并保留最近 %1 个词元</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/cache_story.cpp" line="96"/>
+        <source>%1 local layers keep the last %2 tokens only</source>
+        <translation>%1 个局部层只保留最近 %2 个词元</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/cache_story.cpp" line="107"/>
         <source>0 slots · nothing is kept [measured]</source>
         <translation>0 个槽位 · 什么都不保留 [实测]</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/cache_story.cpp" line="63"/>
+        <location filename="../../ui/viewmodels/cache_story.cpp" line="111"/>
+        <source>%1 global × %2 + %3 local × %4 rows · %5 of %6 used [measured]</source>
+        <translation>%1 个全局层 × %2 行 + %3 个局部层 × %4 行 · 已用 %5，共 %6 [实测]</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/cache_story.cpp" line="117"/>
         <source>%1 of %2 slots · %3 of %4 used [measured]</source>
         <translation>%1 / %2 个槽位 · 已用 %3 · 预留 %4 [实测]</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/cache_story.cpp" line="81"/>
+        <location filename="../../ui/viewmodels/cache_story.cpp" line="141"/>
         <source>no cache: all %1 tokens are computed again each step, and nothing is kept</source>
         <translation>无缓存：每一步都重新计算全部 %1 个词元，什么都不保留</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/cache_story.cpp" line="87"/>
+        <location filename="../../ui/viewmodels/cache_story.cpp" line="147"/>
         <source>nothing copied in this step · %1 copied in all [measured]</source>
         <translation>本步没有复制 · 累计复制 %1 [实测]</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/cache_story.cpp" line="91"/>
+        <location filename="../../ui/viewmodels/cache_story.cpp" line="151"/>
         <source>set aside at the start, and full now: room for %1 tokens</source>
         <translation>开始时一次预留，现已占满：可容纳 %1 个词元</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/cache_story.cpp" line="93"/>
+        <location filename="../../ui/viewmodels/cache_story.cpp" line="153"/>
         <source>set aside at the start: room for %1 tokens, %2 still empty · nothing is ever copied</source>
         <translation>开始时一次预留：可容纳 %1 个词元，还空着 %2 个 · 从不复制</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/cache_story.cpp" line="98"/>
+        <location filename="../../ui/viewmodels/cache_story.cpp" line="158"/>
         <source>%1 of %2 tokens are kept in each layer; the others have left it</source>
         <translation>每层保留 %2 个词元中的 %1 个；其余已离开该层</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/cache_story.cpp" line="101"/>
+        <location filename="../../ui/viewmodels/cache_story.cpp" line="161"/>
         <source>%1 of %2 tokens are kept; the others have left the cache</source>
         <translation>保留 %2 个词元中的 %1 个；其余已离开缓存</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/cache_story.cpp" line="103"/>
+        <location filename="../../ui/viewmodels/cache_story.cpp" line="163"/>
+        <source>layers that see everything keep all %1 tokens</source>
+        <translation>可见全部词元的层保留全部 %1 个词元</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/cache_story.cpp" line="164"/>
         <source>all %1 tokens are kept</source>
         <translation>全部 %1 个词元都保留着</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/cache_story.cpp" line="85"/>
+        <location filename="../../ui/viewmodels/cache_story.cpp" line="145"/>
         <source>%1 copied in this step, %2 in all · peak old + new %3 [measured]</source>
         <translation>本步复制 %1，累计 %2 · 新旧合计峰值 %3 [实测]</translation>
     </message>
@@ -1254,11 +1289,71 @@
     </message>
     <message>
         <location filename="../../ui/widgets/glossary.cpp" line="142"/>
+        <source>Embedding</source>
+        <translation>嵌入</translation>
+    </message>
+    <message>
+        <location filename="../../ui/widgets/glossary.cpp" line="143"/>
+        <source>The table with a row of numbers for each token; the row is where a pass begins.</source>
+        <translation>每个词元一行数字的表；一次前向计算从这一行开始。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/widgets/glossary.cpp" line="144"/>
+        <source>QK norm</source>
+        <translation>QK 归一化</translation>
+    </message>
+    <message>
+        <location filename="../../ui/widgets/glossary.cpp" line="145"/>
+        <source>Each head of Q and of K is scaled to a common size before the rotation; K is kept as it is then.</source>
+        <translation>旋转之前，Q 和 K 的每个头缩放到统一大小；缓存的 K 就是这样的 K。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/widgets/glossary.cpp" line="147"/>
+        <source>Local layer</source>
+        <translation>局部层</translation>
+    </message>
+    <message>
+        <location filename="../../ui/widgets/glossary.cpp" line="148"/>
+        <source>A layer of the model that attends to the newest tokens only, and whose cache keeps no more.</source>
+        <translation>只关注最新若干词元的层，其缓存也只保留这些。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/widgets/glossary.cpp" line="150"/>
+        <source>Global layer</source>
+        <translation>全局层</translation>
+    </message>
+    <message>
+        <location filename="../../ui/widgets/glossary.cpp" line="151"/>
+        <source>A layer that attends to every token so far; its cache grows with the text.</source>
+        <translation>关注至今全部词元的层；其缓存随文本增长。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/widgets/glossary.cpp" line="152"/>
+        <source>Window</source>
+        <translation>窗口</translation>
+    </message>
+    <message>
+        <location filename="../../ui/widgets/glossary.cpp" line="153"/>
+        <source>How many of the newest tokens are attended to, the token itself included.</source>
+        <translation>关注最新的多少个词元，包括自身。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/widgets/glossary.cpp" line="154"/>
+        <source>Tied head</source>
+        <translation>共享输出头</translation>
+    </message>
+    <message>
+        <location filename="../../ui/widgets/glossary.cpp" line="155"/>
+        <source>The head that gives the logits is the token embedding again: one matrix, read twice.</source>
+        <translation>给出 logits 的输出头就是词元嵌入矩阵本身：一个矩阵，读两次。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/widgets/glossary.cpp" line="156"/>
         <source>Norm</source>
         <translation>归一化</translation>
     </message>
     <message>
-        <location filename="../../ui/widgets/glossary.cpp" line="143"/>
+        <location filename="../../ui/widgets/glossary.cpp" line="157"/>
         <source>Scales a token&apos;s vector to a common size before each half of a layer.</source>
         <translation>在层的每一半之前把词元向量缩放到统一大小。</translation>
     </message>
@@ -1533,94 +1628,411 @@
 <context>
     <name>MemoryText</name>
     <message>
-        <location filename="../../ui/viewmodels/memory_text.cpp" line="37"/>
+        <location filename="../../ui/viewmodels/memory_text.cpp" line="38"/>
         <source>%1 in %2 pages of %3 tokens, %4 of it empty inside the last page (rows: %5)</source>
         <translation>%2 页、每页 %3 个词元，共 %1，其中最后一页内空着 %4（%5 行）</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/memory_text.cpp" line="68"/>
+        <location filename="../../ui/viewmodels/memory_text.cpp" line="80"/>
         <source>%1 reserved: room for %2 tokens, %3 of them empty so far</source>
         <translation>预留 %1：可容纳 %2 个词元，目前空着 %3 个</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/memory_text.cpp" line="97"/>
+        <location filename="../../ui/viewmodels/memory_text.cpp" line="109"/>
         <source> B [derived]</source>
         <translation> B [推算]</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/memory_text.cpp" line="98"/>
+        <location filename="../../ui/viewmodels/memory_text.cpp" line="110"/>
         <source>counted %1 used [measured]</source>
         <translation>实际计数已用 %1 [实测]</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/memory_text.cpp" line="111"/>
+        <location filename="../../ui/viewmodels/memory_text.cpp" line="123"/>
         <source>This step copied %1 to grow the cache; old and new together took %2 [measured]</source>
         <translation>本步为增长缓存复制了 %1；新旧合计占用 %2 [实测]</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/memory_text.cpp" line="119"/>
+        <location filename="../../ui/viewmodels/memory_text.cpp" line="131"/>
         <source>What this window keeps to draw: %1, not part of the run</source>
         <translation>本窗口为绘图保留：%1，不属于运行本身</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/memory_text.cpp" line="26"/>
+        <location filename="../../ui/viewmodels/memory_text.cpp" line="27"/>
         <source>; %1 beside the formula: scales and padding of the format</source>
         <translation>；与公式相差 %1：格式的缩放因子与填充</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/memory_text.cpp" line="27"/>
+        <location filename="../../ui/viewmodels/memory_text.cpp" line="28"/>
         <source>; %1 more than the formula: aligned addresses, second layouts</source>
         <translation>；比公式多 %1：地址对齐与第二种布局</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/memory_text.cpp" line="28"/>
+        <location filename="../../ui/viewmodels/memory_text.cpp" line="29"/>
         <source>; %1 less than the formula: read where the file lies</source>
         <translation>；比公式少 %1：直接在文件映射处读取</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/memory_text.cpp" line="44"/>
+        <location filename="../../ui/viewmodels/memory_text.cpp" line="45"/>
         <source>%1 beside the pages hold the newest rows in full precision</source>
         <translation>页之外另有 %1，以全精度保存最新的行</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/memory_text.cpp" line="47"/>
+        <location filename="../../ui/viewmodels/memory_text.cpp" line="48"/>
+        <source>%1 beside the pages hold the windows of the local layers</source>
+        <translation>页之外另有 %1 存放局部层的窗口</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/memory_text.cpp" line="51"/>
         <source>%1 of these pages belong to other branches as well and exist once</source>
         <translation>其中 %1 页也属于其他分支，只存在一份</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/memory_text.cpp" line="48"/>
+        <location filename="../../ui/viewmodels/memory_text.cpp" line="52"/>
         <source>%1 allocated for the pool; outside this sequence&apos;s pages %2 are free</source>
         <translation>页池共分配 %1；此序列之外有 %2 页空闲</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/memory_text.cpp" line="101"/>
+        <location filename="../../ui/viewmodels/memory_text.cpp" line="113"/>
         <source>Nothing is kept: K and V of a pass are scratch and count as activations.</source>
         <translation>什么都不保留：一遍中的 K 和 V 是草稿，计入激活。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/memory_text.cpp" line="114"/>
+        <location filename="../../ui/viewmodels/memory_text.cpp" line="126"/>
         <source>weights %1 [measured]</source>
         <translation>权重 %1 [实测]</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/memory_text.cpp" line="116"/>
+        <location filename="../../ui/viewmodels/memory_text.cpp" line="128"/>
         <source>activations %1 [measured]: buffers of the largest pass, used again by every step</source>
         <translation>激活 %1 [实测]：最大一遍的缓冲区，每步重复使用</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/memory_text.cpp" line="65"/>
+        <location filename="../../ui/viewmodels/memory_text.cpp" line="77"/>
         <source>%1 reserved: room for %2 tokens, all of it in use</source>
         <translation>预留 %1：可容纳 %2 个词元，已全部使用</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/memory_text.cpp" line="107"/>
+        <location filename="../../ui/viewmodels/memory_text.cpp" line="119"/>
         <source>K and V lie in host memory; on the device is room for one layer: %1 [measured]</source>
         <translation>K 和 V 在主机内存中；设备上只留一层的空间：%1 [实测]</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/memory_text.cpp" line="108"/>
+        <location filename="../../ui/viewmodels/memory_text.cpp" line="120"/>
         <source>K and V lie in a file; on the device is room for one layer: %1 [measured]</source>
         <translation>K 和 V 在文件中；设备上只留一层的空间：%1 [实测]</translation>
+    </message>
+</context>
+<context>
+    <name>ModelCard</name>
+    <message>
+        <location filename="../../ui/viewmodels/model_card.cpp" line="54"/>
+        <source>%1 · %2 layers · %3 wide · %4 parameters</source>
+        <translation>%1 · %2 层 · 宽 %3 · %4 个参数</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/model_card.cpp" line="77"/>
+        <source>%1, a row for each token</source>
+        <translation>%1，每个词元一行</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/model_card.cpp" line="78"/>
+        <source>, times %1</source>
+        <translation>，乘以 %1</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/model_card.cpp" line="80"/>
+        <source>Token embedding</source>
+        <translation>词元嵌入</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/model_card.cpp" line="82"/>
+        <source>Learned positions</source>
+        <translation>学习的位置</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/model_card.cpp" line="83"/>
+        <source>%1, added to the token&apos;s row</source>
+        <translation>%1，加到词元的行上</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/model_card.cpp" line="88"/>
+        <source>each query head has its own K and V</source>
+        <translation>每个查询头有自己的 K 和 V</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/model_card.cpp" line="90"/>
+        <source>all %1 query heads share one K and V</source>
+        <translation>全部 %1 个查询头共用一组 K 和 V</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/model_card.cpp" line="91"/>
+        <source>%1 query heads share each K and V</source>
+        <translation>每 %1 个查询头共用一组 K 和 V</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/model_card.cpp" line="95"/>
+        <source>before attention</source>
+        <translation>注意力之前</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/model_card.cpp" line="98"/>
+        <source>, with biases</source>
+        <translation>，带偏置</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/model_card.cpp" line="99"/>
+        <source>Q, K and V</source>
+        <translation>Q、K 和 V</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/model_card.cpp" line="105"/>
+        <source>QK norm</source>
+        <translation>QK 归一化</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/model_card.cpp" line="106"/>
+        <source>RMSNorm of each head of Q and of K, %1 wide</source>
+        <translation>对 Q 和 K 的每个头做 RMSNorm，宽 %1</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/model_card.cpp" line="109"/>
+        <source>Attention</source>
+        <translation>注意力</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/model_card.cpp" line="110"/>
+        <source>Output</source>
+        <translation>输出</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/model_card.cpp" line="112"/>
+        <source>, with a bias</source>
+        <translation>，带偏置</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/model_card.cpp" line="114"/>
+        <source>after attention, before it is added</source>
+        <translation>注意力之后、相加之前</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/model_card.cpp" line="119"/>
+        <source>base %1</source>
+        <translation>基数 %1</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/model_card.cpp" line="121"/>
+        <source>, in local layers %1</source>
+        <translation>，局部层为 %1</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/model_card.cpp" line="123"/>
+        <source>, the first %1 of %2 dimensions</source>
+        <translation>，%2 维中的前 %1 维</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/model_card.cpp" line="124"/>
+        <source>, frequencies stretched for long texts</source>
+        <translation>，为长文本拉伸频率</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/model_card.cpp" line="125"/>
+        <source>Rotation of Q and K</source>
+        <translation>Q 和 K 的旋转</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/model_card.cpp" line="131"/>
+        <source>every layer sees all tokens so far</source>
+        <translation>每层可见至今全部词元</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/model_card.cpp" line="132"/>
+        <source>%1 global layers see all tokens so far</source>
+        <translation>%1 个全局层可见至今全部词元</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/model_card.cpp" line="134"/>
+        <source>every layer sees the last %1 tokens</source>
+        <translation>每层可见最近 %1 个词元</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/model_card.cpp" line="135"/>
+        <source>%1 local layers see the last %2</source>
+        <translation>%1 个局部层可见最近 %2 个</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/model_card.cpp" line="137"/>
+        <source>; scores times %1</source>
+        <translation>；分数乘以 %1</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/model_card.cpp" line="138"/>
+        <source>; scores times 1 / √%1</source>
+        <translation>；分数乘以 1 / √%1</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/model_card.cpp" line="148"/>
+        <source>before the MLP</source>
+        <translation>MLP 之前</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/model_card.cpp" line="151"/>
+        <source>MLP, %1</source>
+        <translation>MLP，%1</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/model_card.cpp" line="152"/>
+        <source>with biases</source>
+        <translation>带偏置</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/model_card.cpp" line="154"/>
+        <source>gate</source>
+        <translation>门</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/model_card.cpp" line="155"/>
+        <source>up</source>
+        <translation>升维</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/model_card.cpp" line="156"/>
+        <source>down</source>
+        <translation>降维</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/model_card.cpp" line="158"/>
+        <source>after the MLP, before it is added</source>
+        <translation>MLP 之后、相加之前</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/model_card.cpp" line="162"/>
+        <source>final</source>
+        <translation>最后</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/model_card.cpp" line="163"/>
+        <source>Head</source>
+        <translation>输出头</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/model_card.cpp" line="164"/>
+        <source>the token embedding again (tied): %1 logits</source>
+        <translation>再次使用词元嵌入（共享）：%1 个 logits</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/model_card.cpp" line="166"/>
+        <source>%1: a logit for each token</source>
+        <translation>%1：每个词元一个 logit</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/model_card.cpp" line="175"/>
+        <source>token embedding and head, one matrix</source>
+        <translation>词元嵌入与输出头，同一个矩阵</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/model_card.cpp" line="175"/>
+        <source>token embedding</source>
+        <translation>词元嵌入</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/model_card.cpp" line="177"/>
+        <source>positions</source>
+        <translation>位置</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/model_card.cpp" line="178"/>
+        <source>Q and output</source>
+        <translation>Q 与输出</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/model_card.cpp" line="181"/>
+        <source>MLP</source>
+        <translation>MLP</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/model_card.cpp" line="182"/>
+        <source>norms</source>
+        <translation>归一化</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/model_card.cpp" line="183"/>
+        <source>head</source>
+        <translation>输出头</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/model_card.cpp" line="202"/>
+        <source>2 (K and V) · layers %1 · KV heads %2 · width %3 · bytes %4</source>
+        <translation>2（K 和 V）· 层 %1 · KV 头 %2 · 宽 %3 · 字节 %4</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/model_card.cpp" line="207"/>
+        <source>layers %1 · KV heads %2 · (bytes of a K row %3 + of a V row %4)</source>
+        <translation>层 %1 · KV 头 %2 ·（K 行字节 %3 + V 行字节 %4）</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/model_card.cpp" line="217"/>
+        <source>%1 = %2 per token</source>
+        <translation>%1 = 每词元 %2</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/model_card.cpp" line="221"/>
+        <source>%1 layers × %2 rows</source>
+        <translation>%1 层 × %2 行</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/model_card.cpp" line="222"/>
+        <source>%1 local layers × %2 rows</source>
+        <translation>%1 个局部层 × %2 行</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/model_card.cpp" line="223"/>
+        <source>%1 global layers × %2 rows</source>
+        <translation>%1 个全局层 × %2 行</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/model_card.cpp" line="226"/>
+        <source>at full context, %1 tokens: (%2) × %3 = %4</source>
+        <translation>满上下文 %1 个词元：(%2) × %3 = %4</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/model_card.cpp" line="230"/>
+        <source>at full context, %1 tokens, as %2: %3</source>
+        <translation>满上下文 %1 个词元，以 %2：%3</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/model_card.cpp" line="235"/>
+        <source>%1 if no layer had a window</source>
+        <translation>若无带窗口的层则为 %1</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/model_card.cpp" line="238"/>
+        <source>%1 times as much if every query head had its own K and V</source>
+        <translation>若每个查询头各有 K 和 V，则为 %1 倍</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/model_card.cpp" line="275"/>
+        <source>%1 times:</source>
+        <translation>%1 次：</translation>
+    </message>
+</context>
+<context>
+    <name>ModelPanel</name>
+    <message>
+        <location filename="../../ui/panels/model/model_panel.cpp" line="26"/>
+        <location filename="../../ui/panels/model/model_panel.cpp" line="56"/>
+        <source>Model card</source>
+        <translation>模型卡</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/model/model_panel.cpp" line="28"/>
+        <source>The shapes of the model appear here when one is loaded.</source>
+        <translation>载入模型后在此显示其形状。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/model/model_panel.cpp" line="38"/>
+        <source>shapes, parameters and what the cache takes</source>
+        <translation>形状、参数与缓存占用</translation>
     </message>
 </context>
 <context>
@@ -1805,52 +2217,55 @@
 <context>
     <name>TimingChart</name>
     <message>
-        <location filename="../../ui/panels/timing/timing_chart.cpp" line="67"/>
+        <location filename="../../ui/panels/timing/timing_chart.cpp" line="87"/>
         <source>this run</source>
         <translation>本次运行</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/timing/timing_chart.cpp" line="67"/>
+        <location filename="../../ui/panels/timing/timing_chart.cpp" line="87"/>
+        <location filename="../../ui/panels/timing/timing_chart.cpp" line="105"/>
         <source>cached</source>
         <translation>缓存</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/timing/timing_chart.cpp" line="79"/>
+        <location filename="../../ui/panels/timing/timing_chart.cpp" line="103"/>
+        <location filename="../../ui/panels/timing/timing_chart.cpp" line="105"/>
+        <location filename="../../ui/panels/timing/timing_chart.cpp" line="109"/>
         <source>recompute</source>
         <translation>重算</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/timing/timing_chart.cpp" line="88"/>
+        <location filename="../../ui/panels/timing/timing_chart.cpp" line="118"/>
         <source>tokens in the sequence; points measured (outlined: attention captured too), thin lines expected</source>
         <translation>序列中的词元数；点为实测（空心：同时采集注意力），细线为预期</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/timing/timing_chart.cpp" line="90"/>
+        <location filename="../../ui/panels/timing/timing_chart.cpp" line="120"/>
         <source>tokens in the sequence; points measured, thin lines expected</source>
         <translation>序列中的词元数；点为实测，细线为预期</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/timing/timing_chart.cpp" line="92"/>
+        <location filename="../../ui/panels/timing/timing_chart.cpp" line="122"/>
         <source>seconds</source>
         <translation>秒</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/timing/timing_chart.cpp" line="92"/>
+        <location filename="../../ui/panels/timing/timing_chart.cpp" line="122"/>
         <source>ms per token</source>
         <translation>毫秒 / 词元</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/timing/timing_chart.cpp" line="93"/>
+        <location filename="../../ui/panels/timing/timing_chart.cpp" line="123"/>
         <source> (%1 slower points lie above)</source>
         <translation>（有 %1 个更慢的点在图外上方）</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/timing/timing_chart.cpp" line="94"/>
+        <location filename="../../ui/panels/timing/timing_chart.cpp" line="124"/>
         <source>Step or play: each step adds a point for either lane.</source>
         <translation>步进或播放：每步为两条线各添一个点。</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/timing/timing_chart.cpp" line="91"/>
+        <location filename="../../ui/panels/timing/timing_chart.cpp" line="121"/>
         <source>tokens; points measured, thin lines expected</source>
         <translation>词元数；点为实测，细线为预期</translation>
     </message>
@@ -1919,32 +2334,32 @@
         <translation>对选定的长度和缓存重复测量</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/timing/timing_panel.cpp" line="127"/>
+        <location filename="../../ui/panels/timing/timing_panel.cpp" line="130"/>
         <source>operations</source>
         <translation>运算</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/timing/timing_panel.cpp" line="128"/>
+        <location filename="../../ui/panels/timing/timing_panel.cpp" line="131"/>
         <source>Where the time of the viewed step goes, and what share that is of what this machine can do</source>
         <translation>所看步骤的时间花在哪里，以及达到本机能力的几成</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/timing/timing_panel.cpp" line="130"/>
+        <location filename="../../ui/panels/timing/timing_panel.cpp" line="127"/>
         <source>Export</source>
         <translation>导出</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/timing/timing_panel.cpp" line="130"/>
+        <location filename="../../ui/panels/timing/timing_panel.cpp" line="127"/>
         <source>Save this chart or its data</source>
         <translation>保存此图或其数据</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/timing/timing_panel.cpp" line="192"/>
+        <location filename="../../ui/panels/timing/timing_panel.cpp" line="195"/>
         <source>%1 tokens: %2 %3</source>
         <translation>%1 个词元：%2 %3</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/timing/timing_panel.cpp" line="196"/>
+        <location filename="../../ui/panels/timing/timing_panel.cpp" line="199"/>
         <source>%1 tokens: recompute %2</source>
         <translation>%1 个词元：重算 %2</translation>
     </message>
@@ -2002,27 +2417,52 @@
         <translation>还没有收益（%1 倍）：两条线都在等权重，每遍各读一次。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/timing_text.cpp" line="86"/>
+        <location filename="../../ui/viewmodels/timing_text.cpp" line="71"/>
+        <source>Only %1x: on this device a step of a model this small is launches, not bytes; %2 of its %3 are the same at any length.</source>
+        <translation>只快 %1 倍：在此设备上，这么小的模型一步花在启动内核而非搬运字节；%3 中有 %2 与长度无关。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/timing_text.cpp" line="76"/>
+        <source>The gain shows from about %1 tokens on, and with a larger model, such as synthetic:tinyllama-1.1b.</source>
+        <translation>约从 %1 个词元起才看得出收益，或换更大的模型，如 synthetic:tinyllama-1.1b。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/timing_text.cpp" line="79"/>
+        <source>The gain shows with a larger model, such as synthetic:tinyllama-1.1b, and texts of thousands of tokens.</source>
+        <translation>换更大的模型（如 synthetic:tinyllama-1.1b）和数千词元的文本才看得出收益。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/timing_text.cpp" line="90"/>
+        <source>device %1 + launches and gaps %2 per step</source>
+        <translation>每步设备 %1 + 启动与间隙 %2</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/timing_text.cpp" line="92"/>
+        <source>graphs recorded: %1</source>
+        <translation>已录制的图：%1</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/timing_text.cpp" line="108"/>
         <source>at %1 tokens: %2x</source>
         <translation>%1 个词元时：%2 倍</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/timing_text.cpp" line="87"/>
+        <location filename="../../ui/viewmodels/timing_text.cpp" line="109"/>
         <source>%1x now</source>
         <translation>现在快 %1 倍</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/timing_text.cpp" line="94"/>
+        <location filename="../../ui/viewmodels/timing_text.cpp" line="116"/>
         <source>%1 per token. Turn on Race to see what recomputing costs.</source>
         <translation>每词元 %1。打开“竞速”看看重算的代价。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/timing_text.cpp" line="97"/>
+        <location filename="../../ui/viewmodels/timing_text.cpp" line="119"/>
         <source>total %1 against %2 [partly derived]</source>
         <translation>总计 %1 对 %2 [部分推算]</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/timing_text.cpp" line="97"/>
+        <location filename="../../ui/viewmodels/timing_text.cpp" line="119"/>
         <source>total %1 against %2</source>
         <translation>总计 %1 对 %2</translation>
     </message>
@@ -2032,7 +2472,7 @@
         <translation>答案相同：在舍入误差内是（%1）；有 %2 次两个词元同样可能</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/timing_text.cpp" line="90"/>
+        <location filename="../../ui/viewmodels/timing_text.cpp" line="112"/>
         <source>%1 per token; the recompute lane has not been measured yet</source>
         <translation>每词元 %1；重算一路尚未测量</translation>
     </message>
@@ -2073,39 +2513,49 @@
 <context>
     <name>WhatIfModel</name>
     <message>
-        <location filename="../../ui/viewmodels/what_if_model.cpp" line="39"/>
+        <location filename="../../ui/viewmodels/what_if_model.cpp" line="41"/>
         <source>%1 reserved for %2 of %3 tokens [derived]</source>
         <translation>为 %3 个词元中的 %2 个预留 %1 [推导]</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/what_if_model.cpp" line="44"/>
+        <location filename="../../ui/viewmodels/what_if_model.cpp" line="46"/>
+        <source>%1 global layers × %2 rows + %3 local layers × %4 rows</source>
+        <translation>%1 个全局层 × %2 行 + %3 个局部层 × %4 行</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/what_if_model.cpp" line="52"/>
         <source>%1 while a token is added: old and new storage together</source>
         <translation>添加一个词元时 %1：新旧存储同时存在</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/what_if_model.cpp" line="48"/>
+        <location filename="../../ui/viewmodels/what_if_model.cpp" line="56"/>
         <source>beyond the %1 tokens that this model was trained for</source>
         <translation>超出此模型训练时的 %1 个词元</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/what_if_model.cpp" line="49"/>
+        <location filename="../../ui/viewmodels/what_if_model.cpp" line="57"/>
         <source>more than this machine has</source>
         <translation>超出这台机器的内存</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/what_if_model.cpp" line="85"/>
+        <location filename="../../ui/viewmodels/what_if_model.cpp" line="93"/>
         <source>An article prints about 1.05 MB per layer and 33.6 MB for %1 tokens of this shape in f16. It is twice that, %2 per layer and %3 in all [derived]: only one of K and V was counted.</source>
         <translation>有文章称此形状在 f16 下 %1 个词元每层约 1.05 MB、共 33.6 MB。实际是其两倍：每层 %2，共 %3 [推导]；文章只计入了 K 和 V 之一。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/what_if_model.cpp" line="91"/>
+        <location filename="../../ui/viewmodels/what_if_model.cpp" line="99"/>
         <source>Bytes reserved for as many tokens [derived]. Shaded: more than the %1 that this machine has free [measured].</source>
         <translation>为相应词元数预留的字节 [推导]。阴影：超出这台机器可用的 %1 [实测]。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/what_if_model.cpp" line="96"/>
-        <source>Its attention reads %1 tokens back: ring:window=%1 keeps all that it needs.</source>
-        <translation>它的注意力只回看 %1 个词元：ring:window=%1 已保留所需的一切。</translation>
+        <location filename="../../ui/viewmodels/what_if_model.cpp" line="104"/>
+        <source>All its layers attend to the last %1 tokens and keep no more, whatever the strategy.</source>
+        <translation>其所有层只关注并保留最近 %1 个词元，与策略无关。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/what_if_model.cpp" line="107"/>
+        <source>%1 of its %2 layers attend to the last %3 tokens and keep no more; the strategy rules the other %4.</source>
+        <translation>其 %2 层中有 %1 层只关注并保留最近 %3 个词元；其余 %4 层由策略决定。</translation>
     </message>
 </context>
 <context>
@@ -2121,43 +2571,43 @@
         <translation>空格播放，→ 走一步。</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/cache/cache_paint.cpp" line="229"/>
+        <location filename="../../ui/panels/cache/cache_paint.cpp" line="258"/>
         <location filename="../../ui/panels/cache/cache_view.cpp" line="77"/>
         <source>position</source>
         <translation>位置</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/cache/cache_paint.cpp" line="287"/>
+        <location filename="../../ui/panels/cache/cache_paint.cpp" line="316"/>
         <source>computed again in this step, not kept</source>
         <translation>本步重新计算，不保留</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/cache/cache_paint.cpp" line="291"/>
+        <location filename="../../ui/panels/cache/cache_paint.cpp" line="320"/>
         <source>filled K</source>
         <translation>已填 K</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/cache/cache_paint.cpp" line="292"/>
+        <location filename="../../ui/panels/cache/cache_paint.cpp" line="321"/>
         <source>filled V</source>
         <translation>已填 V</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/cache/cache_paint.cpp" line="293"/>
+        <location filename="../../ui/panels/cache/cache_paint.cpp" line="322"/>
         <source>just written</source>
         <translation>刚写入</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/cache/cache_paint.cpp" line="295"/>
+        <location filename="../../ui/panels/cache/cache_paint.cpp" line="324"/>
         <source>reserved, empty</source>
         <translation>预留，空</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/cache/cache_paint.cpp" line="296"/>
+        <location filename="../../ui/panels/cache/cache_paint.cpp" line="325"/>
         <source>evicted, with its step</source>
         <translation>已淘汰，标步数</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/cache/cache_paint.cpp" line="298"/>
+        <location filename="../../ui/panels/cache/cache_paint.cpp" line="327"/>
         <source>shade: RMS of the row, per layer</source>
         <translation>深浅：该行的均方根，按层</translation>
     </message>
@@ -2168,57 +2618,72 @@
     </message>
     <message>
         <location filename="../../ui/panels/cache/cache_view.cpp" line="33"/>
-        <location filename="../../ui/panels/cache/cache_view.cpp" line="156"/>
+        <location filename="../../ui/panels/cache/cache_view.cpp" line="168"/>
         <source>Arrow keys move the pinned cell, Enter shows its numbers, plus and minus zoom, 0 fits, Esc clears</source>
         <translation>方向键移动固定的格子，回车显示数值，加减缩放，0 适应，Esc 清除</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/cache/cache_view.cpp" line="220"/>
+        <location filename="../../ui/panels/cache/cache_view.cpp" line="232"/>
         <source>L%1 %2 · position %3</source>
         <translation>L%1 %2 · 位置 %3</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/cache/cache_view.cpp" line="221"/>
+        <location filename="../../ui/panels/cache/cache_view.cpp" line="235"/>
+        <source>no room here: this layer keeps the last %1 tokens</source>
+        <translation>此处无空间：这一层只保留最近 %1 个词元</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/cache/cache_view.cpp" line="237"/>
         <source>reserved, empty: a later token goes here</source>
         <translation>预留，空：留给后面的词元</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/cache/cache_view.cpp" line="225"/>
+        <location filename="../../ui/panels/cache/cache_view.cpp" line="242"/>
         <source>RMS %1 [measured]</source>
         <translation>均方根 %1 [实测]</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/cache/cache_view.cpp" line="225"/>
+        <location filename="../../ui/panels/cache/cache_view.cpp" line="242"/>
         <source>RMS not recorded</source>
         <translation>均方根未记录</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/cache/cache_view.cpp" line="227"/>
+        <location filename="../../ui/panels/cache/cache_view.cpp" line="244"/>
         <source>computed again in every step, then thrown away</source>
         <translation>每步重新计算，然后丢弃</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/cache/cache_view.cpp" line="231"/>
+        <location filename="../../ui/panels/cache/cache_view.cpp" line="248"/>
         <source>written by the prefill</source>
         <translation>由预填充写入</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/cache/cache_view.cpp" line="231"/>
+        <location filename="../../ui/panels/cache/cache_view.cpp" line="248"/>
         <source>written in step %1</source>
         <translation>第 %1 步写入</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/cache/cache_view.cpp" line="237"/>
+        <location filename="../../ui/panels/cache/cache_view.cpp" line="252"/>
+        <source>local layer: %1 of %2 tokens kept, its window is %3</source>
+        <translation>局部层：保留 %2 个词元中的 %1 个，窗口为 %3</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/cache/cache_view.cpp" line="253"/>
+        <source>global layer: %1 of %2 tokens kept</source>
+        <translation>全局层：保留 %2 个词元中的 %1 个</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/cache/cache_view.cpp" line="260"/>
         <source>evicted in step %1: no later token reads it</source>
         <translation>第 %1 步淘汰：之后的词元读不到</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/cache/cache_view.cpp" line="234"/>
+        <location filename="../../ui/panels/cache/cache_view.cpp" line="257"/>
         <source>click shows the numbers, Esc clears</source>
         <translation>点击显示数值，Esc 清除</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/cache/cache_view.cpp" line="236"/>
+        <location filename="../../ui/panels/cache/cache_view.cpp" line="259"/>
         <source>least attended to in this layer: %1 in all [measured]</source>
         <translation>在这一层得到的注意力最少：总共 %1 [实测]</translation>
     </message>
@@ -2774,129 +3239,192 @@
 <context>
     <name>decodescope::ModelOffer</name>
     <message>
-        <location filename="../../ui/main_window/model_offer.cpp" line="46"/>
+        <location filename="../../ui/main_window/model_offer.cpp" line="52"/>
         <source>%1 [derived]</source>
         <translation>%1 [推算]</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/model_offer.cpp" line="56"/>
+        <location filename="../../ui/main_window/model_offer.cpp" line="64"/>
         <source>%1 in %2</source>
         <translation>%1（%2）</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/model_offer.cpp" line="58"/>
+        <location filename="../../ui/main_window/model_offer.cpp" line="67"/>
         <source>%1, and %2 made of the file&apos;s %3</source>
         <translation>%1，另有 %2 由文件的 %3 展开</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/model_offer.cpp" line="61"/>
+        <location filename="../../ui/main_window/model_offer.cpp" line="70"/>
         <source>Architecture</source>
         <translation>结构</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/model_offer.cpp" line="62"/>
+        <location filename="../../ui/main_window/model_offer.cpp" line="71"/>
         <source>%1, %2 layers, %3 wide, %4 query heads and %5 KV heads of %6</source>
         <translation>%1，%2 层，宽 %3，%4 个查询头和 %5 个 KV 头，每头 %6</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/model_offer.cpp" line="65"/>
+        <location filename="../../ui/main_window/model_offer.cpp" line="74"/>
         <source>Context</source>
         <translation>上下文</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/model_offer.cpp" line="65"/>
+        <location filename="../../ui/main_window/model_offer.cpp" line="74"/>
         <source>%1 tokens</source>
         <translation>%1 个词元</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/model_offer.cpp" line="66"/>
+        <location filename="../../ui/main_window/model_offer.cpp" line="75"/>
         <source>Parameters</source>
         <translation>参数</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/model_offer.cpp" line="67"/>
+        <location filename="../../ui/main_window/model_offer.cpp" line="76"/>
         <source>Weights in memory</source>
         <translation>内存中的权重</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/model_offer.cpp" line="68"/>
+        <location filename="../../ui/main_window/model_offer.cpp" line="77"/>
         <source>KV cache</source>
         <translation>KV 缓存</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/model_offer.cpp" line="69"/>
+        <location filename="../../ui/main_window/model_offer.cpp" line="78"/>
         <source>%1 for the first token, %2 at full context, as %3</source>
         <translation>第一个词元 %1，满上下文 %2，格式 %3</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/model_offer.cpp" line="73"/>
+        <location filename="../../ui/main_window/model_offer.cpp" line="82"/>
         <source>Attention</source>
         <translation>注意力</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/model_offer.cpp" line="73"/>
-        <source>%1 of %2 layers attend to the last %3 tokens</source>
-        <translation>%2 层中有 %1 层只看最近 %3 个词元</translation>
+        <location filename="../../ui/main_window/model_offer.cpp" line="83"/>
+        <source>%1 of %2 layers attend to the last %3 tokens and keep no more</source>
+        <translation>%2 层中有 %1 层只关注并保留最近 %3 个词元</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/model_offer.cpp" line="79"/>
+        <location filename="../../ui/main_window/model_offer.cpp" line="88"/>
+        <source>Chat template</source>
+        <translation>对话模板</translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/model_offer.cpp" line="89"/>
+        <source>the file has one; it is not applied, text is sent as it is typed</source>
+        <translation>文件中有模板；不套用，文本按输入原样送入</translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/model_offer.cpp" line="92"/>
         <source>Memory</source>
         <translation>内存</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/model_offer.cpp" line="81"/>
+        <location filename="../../ui/main_window/model_offer.cpp" line="94"/>
         <source>fits: %1 with a full context, %2 are free</source>
         <translation>放得下：满上下文需 %1，空闲 %2</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/model_offer.cpp" line="83"/>
+        <location filename="../../ui/main_window/model_offer.cpp" line="96"/>
         <source>fits with a shorter text: %1 with a full context, %2 are free</source>
         <translation>文本较短时放得下：满上下文需 %1，空闲 %2</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/model_offer.cpp" line="84"/>
+        <location filename="../../ui/main_window/model_offer.cpp" line="97"/>
         <source>does not fit: %1 with a full context, %2 are free</source>
         <translation>放不下：满上下文需 %1，空闲 %2</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/model_offer.cpp" line="88"/>
+        <location filename="../../ui/main_window/model_offer.cpp" line="101"/>
         <source>Expected</source>
         <translation>预计</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/model_offer.cpp" line="89"/>
+        <location filename="../../ui/main_window/model_offer.cpp" line="102"/>
         <source>about %1 per token at first [derived]: the weights are read once, at %2 GB/s [measured]</source>
         <translation>起初每个词元约 %1 [推算]：权重读一遍，速度 %2 GB/s [实测]</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/model_offer.cpp" line="99"/>
+        <location filename="../../ui/main_window/model_offer.cpp" line="112"/>
         <source>Reading what the model needs…</source>
         <translation>正在读取模型需要什么…</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/model_offer.cpp" line="103"/>
+        <location filename="../../ui/main_window/model_offer.cpp" line="116"/>
         <source>Open %1</source>
         <translation>打开 %1</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/model_offer.cpp" line="107"/>
+        <location filename="../../ui/main_window/model_offer.cpp" line="120"/>
         <source>Load</source>
         <translation>加载</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/model_offer.cpp" line="110"/>
+        <location filename="../../ui/main_window/model_offer.cpp" line="123"/>
         <source>Cancel</source>
         <translation>取消</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/model_offer.cpp" line="134"/>
+        <location filename="../../ui/main_window/model_offer.cpp" line="147"/>
         <source>Close</source>
         <translation>关闭</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/model_offer.cpp" line="137"/>
+        <location filename="../../ui/main_window/model_offer.cpp" line="150"/>
         <source>The running model stays until this one is ready.</source>
         <translation>在新模型就绪之前，正在运行的模型保持不变。</translation>
+    </message>
+</context>
+<context>
+    <name>decodescope::ModelView</name>
+    <message>
+        <location filename="../../ui/panels/model/model_view.cpp" line="57"/>
+        <source>Model card: the shapes of the model and its cache</source>
+        <translation>模型卡：模型及其缓存的形状</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/model/model_view.cpp" line="228"/>
+        <source>%1 × this layer; attention and MLP read the same row</source>
+        <translation>%1 × 这样的层；注意力与 MLP 读同一行</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/model/model_view.cpp" line="229"/>
+        <source>%1 × this layer; attention first, then the MLP</source>
+        <translation>%1 × 这样的层；先注意力，后 MLP</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/model/model_view.cpp" line="283"/>
+        <source>Parameters</source>
+        <translation>参数</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/model/model_view.cpp" line="285"/>
+        <source>Layers: what each sees and keeps</source>
+        <translation>各层：看到什么、保留什么</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/model/model_view.cpp" line="285"/>
+        <source>Layers: all are alike</source>
+        <translation>各层：全部相同</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/model/model_view.cpp" line="288"/>
+        <source>KV cache [derived]</source>
+        <translation>KV 缓存 [推算]</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/model/model_view.cpp" line="339"/>
+        <source>%1 layers keep %2 rows each at full context: %3</source>
+        <translation>满上下文时 %1 层各保留 %2 行：%3</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/model/model_view.cpp" line="341"/>
+        <source>%1 local layers (part filled) keep the last %2 rows: %3</source>
+        <translation>%1 个局部层（部分填充）保留最近 %2 行：%3</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/model/model_view.cpp" line="342"/>
+        <source>%1 global layers (filled) keep %2 rows at full context: %3</source>
+        <translation>%1 个全局层（填满）在满上下文时保留 %2 行：%3</translation>
     </message>
 </context>
 <context>
@@ -2989,19 +3517,19 @@
     </message>
     <message>
         <location filename="../../ui/panels/cache/placement_map.cpp" line="55"/>
-        <location filename="../../ui/panels/cache/placement_paint.cpp" line="236"/>
+        <location filename="../../ui/panels/cache/placement_paint.cpp" line="237"/>
         <source>position</source>
         <translation>位置</translation>
     </message>
     <message>
         <location filename="../../ui/panels/cache/placement_map.cpp" line="55"/>
-        <location filename="../../ui/panels/cache/placement_paint.cpp" line="231"/>
+        <location filename="../../ui/panels/cache/placement_paint.cpp" line="232"/>
         <source>sequence</source>
         <translation>序列</translation>
     </message>
     <message>
         <location filename="../../ui/panels/cache/placement_map.cpp" line="56"/>
-        <location filename="../../ui/panels/cache/placement_paint.cpp" line="232"/>
+        <location filename="../../ui/panels/cache/placement_paint.cpp" line="233"/>
         <source>memory</source>
         <translation>内存</translation>
     </message>
@@ -3041,72 +3569,72 @@
         <translation>它来自较早的版本，或者缓存大于此图的上限。</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/cache/placement_paint.cpp" line="234"/>
+        <location filename="../../ui/panels/cache/placement_paint.cpp" line="235"/>
         <source>page</source>
         <translation>页</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/cache/placement_paint.cpp" line="234"/>
+        <location filename="../../ui/panels/cache/placement_paint.cpp" line="235"/>
         <source>slot</source>
         <translation>槽位</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/cache/placement_paint.cpp" line="302"/>
+        <location filename="../../ui/panels/cache/placement_paint.cpp" line="303"/>
         <source>this conversation</source>
         <translation>本对话</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/cache/placement_paint.cpp" line="303"/>
+        <location filename="../../ui/panels/cache/placement_paint.cpp" line="304"/>
         <source>shared</source>
         <translation>共享</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/cache/placement_paint.cpp" line="305"/>
+        <location filename="../../ui/panels/cache/placement_paint.cpp" line="306"/>
         <source>another&apos;s</source>
         <translation>其他对话</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/cache/placement_paint.cpp" line="307"/>
+        <location filename="../../ui/panels/cache/placement_paint.cpp" line="308"/>
         <source>free, can still be found</source>
         <translation>空闲，仍可找到</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/cache/placement_paint.cpp" line="308"/>
+        <location filename="../../ui/panels/cache/placement_paint.cpp" line="309"/>
         <source>free again: dotted</source>
         <translation>重新空闲：点状</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/cache/placement_paint.cpp" line="309"/>
+        <location filename="../../ui/panels/cache/placement_paint.cpp" line="310"/>
         <source>reclaimed: with a corner</source>
         <translation>被收回：带折角</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/cache/placement_paint.cpp" line="311"/>
+        <location filename="../../ui/panels/cache/placement_paint.cpp" line="312"/>
         <source>reserved, empty</source>
         <translation>预留，空</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/cache/placement_paint.cpp" line="312"/>
+        <location filename="../../ui/panels/cache/placement_paint.cpp" line="313"/>
         <source>just written</source>
         <translation>刚写入</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/cache/placement_paint.cpp" line="314"/>
+        <location filename="../../ui/panels/cache/placement_paint.cpp" line="315"/>
         <source>quantized group</source>
         <translation>量化组</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/cache/placement_paint.cpp" line="315"/>
+        <location filename="../../ui/panels/cache/placement_paint.cpp" line="316"/>
         <source>full precision</source>
         <translation>全精度</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/cache/placement_paint.cpp" line="317"/>
+        <location filename="../../ui/panels/cache/placement_paint.cpp" line="318"/>
         <source>next write</source>
         <translation>下一次写入</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/cache/placement_paint.cpp" line="319"/>
+        <location filename="../../ui/panels/cache/placement_paint.cpp" line="320"/>
         <source>evicted, with its step</source>
         <translation>已淘汰，标步数</translation>
     </message>
@@ -3133,24 +3661,39 @@
 <context>
     <name>decodescope::PromptPopover</name>
     <message>
-        <location filename="../../ui/main_window/settings_popover.cpp" line="267"/>
+        <location filename="../../ui/main_window/settings_popover.cpp" line="270"/>
         <source>Start with this text</source>
         <translation>用这段文字开始</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/settings_popover.cpp" line="269"/>
+        <location filename="../../ui/main_window/settings_popover.cpp" line="272"/>
         <source>Own text as the prompt</source>
         <translation>自己的文字作为提示</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/settings_popover.cpp" line="271"/>
+        <location filename="../../ui/main_window/settings_popover.cpp" line="274"/>
         <source>Prompt</source>
         <translation>提示</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/settings_popover.cpp" line="272"/>
+        <location filename="../../ui/main_window/settings_popover.cpp" line="275"/>
         <source>Text for the model to go on from. Ctrl+Enter starts.</source>
         <translation>让模型接着写的文字。Ctrl+回车开始。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/settings_popover.cpp" line="282"/>
+        <source>What is sent to the model</source>
+        <translation>送入模型的内容</translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/settings_popover.cpp" line="295"/>
+        <source>The tokenizer puts %1 before the text.</source>
+        <translation>分词器在文本前加上 %1。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/main_window/settings_popover.cpp" line="297"/>
+        <source>The model has a chat template. It is not applied: the text is sent as it is typed here.</source>
+        <translation>模型带有对话模板，未套用：文本按此处输入原样送入。</translation>
     </message>
 </context>
 <context>
@@ -3326,148 +3869,148 @@
 <context>
     <name>decodescope::SettingsPopover</name>
     <message>
-        <location filename="../../ui/main_window/settings_popover.cpp" line="75"/>
+        <location filename="../../ui/main_window/settings_popover.cpp" line="77"/>
         <source>Settings of the run</source>
         <translation>运行设置</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/settings_popover.cpp" line="87"/>
+        <location filename="../../ui/main_window/settings_popover.cpp" line="89"/>
         <source>Close</source>
         <translation>关闭</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/settings_popover.cpp" line="88"/>
+        <location filename="../../ui/main_window/settings_popover.cpp" line="90"/>
         <source>Apply</source>
         <translation>应用</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/settings_popover.cpp" line="100"/>
+        <location filename="../../ui/main_window/settings_popover.cpp" line="102"/>
         <source>Sampling</source>
         <translation>采样</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/settings_popover.cpp" line="103"/>
+        <location filename="../../ui/main_window/settings_popover.cpp" line="105"/>
         <source>0 (greedy)</source>
         <translation>0（贪心）</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/settings_popover.cpp" line="104"/>
-        <location filename="../../ui/main_window/settings_popover.cpp" line="188"/>
+        <location filename="../../ui/main_window/settings_popover.cpp" line="106"/>
+        <location filename="../../ui/main_window/settings_popover.cpp" line="190"/>
         <source>all</source>
         <translation>全部</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/settings_popover.cpp" line="108"/>
+        <location filename="../../ui/main_window/settings_popover.cpp" line="110"/>
         <source>&amp;Temperature</source>
         <translation>温度(&amp;T)</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/settings_popover.cpp" line="109"/>
+        <location filename="../../ui/main_window/settings_popover.cpp" line="111"/>
         <source>Top-&amp;k</source>
         <translation>Top-&amp;k</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/settings_popover.cpp" line="110"/>
+        <location filename="../../ui/main_window/settings_popover.cpp" line="112"/>
         <source>Top-&amp;p</source>
         <translation>Top-&amp;p</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/settings_popover.cpp" line="111"/>
+        <location filename="../../ui/main_window/settings_popover.cpp" line="113"/>
         <source>&amp;Seed</source>
         <translation>种子(&amp;S)</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/settings_popover.cpp" line="116"/>
+        <location filename="../../ui/main_window/settings_popover.cpp" line="118"/>
         <source>Cache</source>
         <translation>缓存</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/settings_popover.cpp" line="133"/>
+        <location filename="../../ui/main_window/settings_popover.cpp" line="135"/>
         <source>K stored as</source>
         <translation>K 存储格式</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/settings_popover.cpp" line="134"/>
+        <location filename="../../ui/main_window/settings_popover.cpp" line="136"/>
         <source>V stored as</source>
         <translation>V 存储格式</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/settings_popover.cpp" line="181"/>
+        <location filename="../../ui/main_window/settings_popover.cpp" line="183"/>
         <source>Run</source>
         <translation>运行</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/settings_popover.cpp" line="183"/>
+        <location filename="../../ui/main_window/settings_popover.cpp" line="185"/>
         <source>until the context is full</source>
         <translation>直到上下文填满</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/settings_popover.cpp" line="185"/>
+        <location filename="../../ui/main_window/settings_popover.cpp" line="187"/>
         <source>as in the file</source>
         <translation>与文件相同</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/settings_popover.cpp" line="189"/>
+        <location filename="../../ui/main_window/settings_popover.cpp" line="191"/>
         <source>Stop at the end token</source>
         <translation>遇到结束词元时停止</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/settings_popover.cpp" line="190"/>
+        <location filename="../../ui/main_window/settings_popover.cpp" line="192"/>
         <source>Read special tokens in the prompt</source>
         <translation>识别提示中的特殊词元</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/settings_popover.cpp" line="191"/>
+        <location filename="../../ui/main_window/settings_popover.cpp" line="193"/>
         <source>Capture attention</source>
         <translation>采集注意力</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/settings_popover.cpp" line="193"/>
+        <location filename="../../ui/main_window/settings_popover.cpp" line="195"/>
         <source>Keeps what every head reads. It costs a little time, so steps timed with it are marked in the charts.</source>
         <translation>保留每个头读取的内容。会多花一点时间，因此图中会标出这样计时的步。</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/settings_popover.cpp" line="194"/>
+        <location filename="../../ui/main_window/settings_popover.cpp" line="196"/>
         <source>Time every stage</source>
         <translation>为每个阶段计时</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/settings_popover.cpp" line="195"/>
+        <location filename="../../ui/main_window/settings_popover.cpp" line="197"/>
         <source>Slow motion and the table of operations then say how long each stage took.</source>
         <translation>慢动作和运算表会给出每个阶段的耗时。</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/settings_popover.cpp" line="196"/>
+        <location filename="../../ui/main_window/settings_popover.cpp" line="198"/>
         <source>&amp;New tokens</source>
         <translation>新词元数(&amp;N)</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/settings_popover.cpp" line="197"/>
+        <location filename="../../ui/main_window/settings_popover.cpp" line="199"/>
         <source>&amp;Weights</source>
         <translation>权重(&amp;W)</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/settings_popover.cpp" line="198"/>
+        <location filename="../../ui/main_window/settings_popover.cpp" line="200"/>
         <source>T&amp;hreads</source>
         <translation>线程(&amp;H)</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/settings_popover.cpp" line="125"/>
+        <location filename="../../ui/main_window/settings_popover.cpp" line="127"/>
         <source>Tokens that int8-kivi quantizes together, with scales for each channel of the keys.</source>
         <translation>int8-kivi 一起量化的词元数，键的每个通道各有比例因子。</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/settings_popover.cpp" line="126"/>
+        <location filename="../../ui/main_window/settings_popover.cpp" line="128"/>
         <source>Newest tokens that int8-kivi keeps in full precision at least.</source>
         <translation>int8-kivi 至少以全精度保留的最新词元数。</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/settings_popover.cpp" line="135"/>
+        <location filename="../../ui/main_window/settings_popover.cpp" line="137"/>
         <source>Group</source>
         <translation>分组</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/settings_popover.cpp" line="136"/>
+        <location filename="../../ui/main_window/settings_popover.cpp" line="138"/>
         <source>Residual</source>
         <translation>保留</translation>
     </message>
@@ -3758,181 +4301,181 @@
 <context>
     <name>decodescope::TransportBar</name>
     <message>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="39"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="40"/>
         <source>&amp;Model</source>
         <translation>模型(&amp;M)</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="39"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="40"/>
         <source>The model that runs</source>
         <translation>运行的模型</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="40"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="41"/>
         <source>&amp;Device</source>
         <translation>设备(&amp;D)</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="40"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="41"/>
         <source>What computes</source>
         <translation>计算设备</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="41"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="42"/>
         <source>&amp;Cache</source>
         <translation>缓存(&amp;C)</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="41"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="42"/>
         <source>How keys and values are kept; every token stays when you switch</source>
         <translation>键和值如何保留；切换时所有词元都不变</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="42"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="43"/>
         <source>Prom&amp;pt</source>
         <translation>提示(&amp;P)</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="42"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="43"/>
         <source>What the model goes on from</source>
         <translation>模型接着写的开头</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="133"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="134"/>
         <source>To the first step</source>
         <translation>到第一步</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="134"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="135"/>
         <source>To the first step (Home). At the first step: start again with the same prompt</source>
         <translation>到第一步 (Home)。已在第一步时：用同样的提示重新开始</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="141"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="142"/>
         <source>Step back</source>
         <translation>后退一步</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="141"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="142"/>
         <source>One step back: only the view moves (Left)</source>
         <translation>后退一步：只移动视图（左方向键）</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="143"/>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="221"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="144"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="222"/>
         <source>▶ Play</source>
         <translation>▶ 播放</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="143"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="144"/>
         <source>Play or pause</source>
         <translation>播放或暂停</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="143"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="144"/>
         <source>Play or pause (Space)</source>
         <translation>播放或暂停（空格）</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="146"/>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="213"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="147"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="214"/>
         <source>Step ▶|</source>
         <translation>步进 ▶|</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="146"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="147"/>
         <source>Step</source>
         <translation>步进</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="147"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="148"/>
         <source>One step: shown again while the view is back, generated at the end (Right)</source>
         <translation>前进一步：视图靠后时回放，在末尾则生成（右方向键）</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="149"/>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="214"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="150"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="215"/>
         <source>▶▶ End</source>
         <translation>▶▶ 到底</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="149"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="150"/>
         <source>Run to the end</source>
         <translation>运行到底</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="149"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="150"/>
         <source>Run to the end as fast as it goes (End)</source>
         <translation>全速运行到底 (End)</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="151"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="152"/>
         <source>speed</source>
         <translation>速度</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="162"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="163"/>
         <source>Race</source>
         <translation>竞速</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="163"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="164"/>
         <source>Race: after each step the same tokens go once more through the whole model without a cache</source>
         <translation>竞速：每步之后，同样的词元不用缓存再通过整个模型一次</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="167"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="168"/>
         <source>Settings</source>
         <translation>设置</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="168"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="169"/>
         <source>Sampler, seed, KV format, weights, threads, capture, length (Ctrl+,)</source>
         <translation>采样、种子、KV 格式、权重、线程、采集、长度 (Ctrl+,)</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="171"/>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="215"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="172"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="216"/>
         <source>Present F11</source>
         <translation>演示 F11</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="172"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="173"/>
         <source>Large type and chosen panels, for a lecture hall (F11)</source>
         <translation>大字号和选定的面板，适合课堂 (F11)</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="177"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="178"/>
         <source>Menu</source>
         <translation>菜单</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="178"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="179"/>
         <source>Menu (F10)</source>
         <translation>菜单 (F10)</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="229"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="230"/>
         <source>Model folder…</source>
         <translation>模型文件夹…</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="274"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="278"/>
         <source>%1 It is chosen as %2.</source>
         <translation>%1 选用时取 %2。</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="288"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="292"/>
         <source>Own text…</source>
         <translation>自己的文字…</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="290"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="294"/>
         <source>As recorded</source>
         <translation>如录制</translation>
     </message>
     <message>
-        <location filename="../../ui/main_window/transport_bar.cpp" line="220"/>
+        <location filename="../../ui/main_window/transport_bar.cpp" line="221"/>
         <source>❚❚ Pause</source>
         <translation>❚❚ 暂停</translation>
     </message>
@@ -4311,412 +4854,422 @@
         <translation>位置 {1} 离开缓存。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="59"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="53"/>
+        <source>The {0} layers with a window of {1} tokens let go of {2} positions: {3}.</source>
+        <translation>窗口为 {1} 个词元的 {0} 层放走了 {2} 个位置：{3}。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="54"/>
+        <source>The {0} layers with a window of {1} tokens let go of position {3}.</source>
+        <translation>窗口为 {1} 个词元的 {0} 层放走了位置 {3}。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="61"/>
         <source>Without the cache: {0} tokens through every layer, {1} times the products.</source>
         <translation>若无缓存：{0} 个词元要通过每一层，乘法是现在的 {1} 倍。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="60"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="62"/>
         <source>With a cache, one token would have been enough: {0} times fewer products.</source>
         <translation>若有缓存，算一个词元就够：乘法少到 1/{0}。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="61"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="63"/>
         <source>The pass took {0} ms.</source>
         <translation>这一遍用了 {0} 毫秒。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="62"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="64"/>
         <source>The pass took {0} ms, with attention captured.</source>
         <translation>这一遍用了 {0} 毫秒，含采集注意力。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="63"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="65"/>
         <source>The pass took {0} ms; it used its buffers for the first time and stays out of medians.</source>
         <translation>这一遍用了 {0} 毫秒；缓冲区首次使用，不计入中位数。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="65"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="67"/>
         <source>Next token: {0}, with {1} % by the plain softmax.</source>
         <translation>下一个词元：{0}，softmax 概率 {1} %。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="66"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="68"/>
         <source>The run ends here: the wanted number of tokens is reached.</source>
         <translation>运行到此结束：已达到要求的词元数。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="67"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="69"/>
         <source>The run ends here: the model wrote its end token.</source>
         <translation>运行到此结束：模型写出了结束词元。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="68"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="70"/>
         <source>The run ends here: the context of {0} tokens is full.</source>
         <translation>运行到此结束：{0} 个词元的上下文已满。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="69"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="71"/>
         <source>The run was stopped here.</source>
         <translation>运行在此停止。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="70"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="72"/>
         <source>{0} and {1} at {2} tokens: no difference that this measurement can show, {3} times ({4} to {5}).</source>
         <translation>{2} 个词元时 {0} 与 {1}：这次测量看不出差别，{3} 倍（{4} 到 {5}）。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="73"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="75"/>
         <source>The recompute lane has not run yet; there is nothing to compare.</source>
         <translation>重算一路还没有运行；无从比较。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="74"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="76"/>
         <source>This run keeps no cache: both lanes do the same work.</source>
         <translation>本次运行没有缓存：两路做同样的工作。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="75"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="77"/>
         <source>{0} times faster with the cache at {1} tokens: {2} ms instead of {3} ms.</source>
         <translation>{1} 个词元时用缓存快 {0} 倍：{2} 毫秒，而不是 {3} 毫秒。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="76"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="78"/>
         <source>No benefit at this length: {0} times at {1} tokens ({2} ms and {3} ms), because so few tokens are computed again almost for free.</source>
         <translation>这个长度没有收益：{1} 个词元时 {0} 倍（{2} 毫秒与 {3} 毫秒），因为这么少的词元重算几乎不花时间。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="79"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="81"/>
         <source>No benefit at this length: {0} times at {1} tokens ({2} ms and {3} ms), because reading the weights takes most of both passes.</source>
         <translation>这个长度没有收益：{1} 个词元时 {0} 倍（{2} 毫秒与 {3} 毫秒），因为两遍都主要花在读取权重上。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="82"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="84"/>
         <source>No benefit at this length: {0} times at {1} tokens ({2} ms and {3} ms), because starting a pass costs more here than the products that the cache saves.</source>
         <translation>这个长度没有收益：{1} 个词元时 {0} 倍（{2} 毫秒与 {3} 毫秒），因为启动一遍的开销比缓存省下的乘法还大。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="85"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="87"/>
         <source>There is no comparison yet.</source>
         <translation>还没有比较。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="86"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="88"/>
         <source>Same answer in all {0} comparisons; the largest logit difference is {1}.</source>
         <translation>{0} 次比较答案都相同；logit 最大差 {1}。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="87"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="89"/>
         <source>Same logits up to {1} in {0} comparisons, but the likeliest token changed in {2} of them: two tokens were equally likely.</source>
         <translation>{0} 次比较中 logits 相差不超过 {1}，但其中 {2} 次最可能的词元变了：两个词元同样可能。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="90"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="92"/>
         <source>Different answer in {2} of {0} comparisons; the largest logit difference is {1}.</source>
         <translation>{0} 次比较中有 {2} 次答案不同；logit 最大差 {1}。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="91"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="93"/>
         <source>Differs by design: rows have left the cache or are stored coarsely. The largest logit difference is {1} in {0} comparisons.</source>
         <translation>按设计就会不同：有的行已离开缓存，或存储较粗。{0} 次比较中 logit 最大差 {1}。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="94"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="96"/>
         <source>{0}: {1} ms per step, {2} times the time of {3} ({4} to {5} in the middle half of {6} pairs of steps; faster in {7}).</source>
         <translation>{0}：每步 {1} 毫秒，为 {3} 的 {2} 倍（{6} 对步的中间一半为 {4} 至 {5}，其中 {7} 对更快）。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="97"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="99"/>
         <source>{0}: {1} ms per step; no difference from {3} that {6} pairs of steps can show, {2} times ({4} to {5} in the middle half; faster in {7}).</source>
         <translation>{0}：每步 {1} 毫秒；{6} 对步显示不出与 {3} 的差别，{2} 倍（中间一半为 {4} 至 {5}，其中 {7} 对更快）。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="100"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="102"/>
         <source>{0}: the logits equal those of {1} bit for bit in all {2} passes.</source>
         <translation>{0}：全部 {2} 遍的 logits 与 {1} 逐位相同。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="101"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="103"/>
         <source>{0}: the logits differ from those of {1} by {2} at most, which is rounding.</source>
         <translation>{0}：logits 与 {1} 最多相差 {2}，属于舍入。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="102"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="104"/>
         <source>{0}: the logits differ from those of {1} by up to {2} (at {3} tokens); KL divergence up to {4}, on average {5} nats.</source>
         <translation>{0}：logits 与 {1} 最多相差 {2}（{3} 个词元时）；KL 散度最大 {4}，平均 {5} 奈特。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="105"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="107"/>
         <source>{0}: the stored rows are off from those of {3} by up to {1} % in K and {2} % in V (relative L2 of a layer).</source>
         <translation>{0}：所存的行与 {3} 相比，K 最多差 {1} %，V 最多差 {2} %（单层的相对 L2）。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="107"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="109"/>
         <source>Warning: {0} does not suit this model. The K rows of layer {1} are off by {2} %; more than {3} % is much.</source>
         <translation>警告：{0} 不适合该模型。第 {1} 层的 K 行相差 {2} %；超过 {3} % 就算多。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="110"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="112"/>
         <source>Warning: {0} does not suit this model. The V rows of layer {1} are off by {2} %; more than {3} % is much.</source>
         <translation>警告：{0} 不适合该模型。第 {1} 层的 V 行相差 {2} %；超过 {3} % 就算多。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="113"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="115"/>
         <source>Warning: {0} changes what is likely, by a KL divergence of {1} nats at one token; more than {2} is much.</source>
         <translation>警告：{0} 改变了概率分布，在某个词元处 KL 散度达 {1} nat；超过 {2} 就算多。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="116"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="118"/>
         <source>{0} writes the same {1} tokens as {2}.</source>
         <translation>{0} 写出的 {1} 个词元与 {2} 相同。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="117"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="119"/>
         <source>{0} writes another text: the first different token is number {1} of the new ones.</source>
         <translation>{0} 写出不同的文本：第一个不同的是第 {1} 个新词元。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="118"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="120"/>
         <source>{0} copied {1} to grow; at its peak it held {2}, for {3} that are used at the end.</source>
         <translation>{0} 为增长复制了 {1}；峰值占用 {2}，而结束时只用 {3}。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="119"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="121"/>
         <source>{0} ended early: {1}</source>
         <translation>{0} 提前结束：{1}</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="120"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="122"/>
         <source>A source article says that preallocation is about 20 % faster. Measured here up to {6} tokens: a step takes {0} % less time than with a growing cache ({1} to {2} % in the middle half of {3} pairs of steps, less in {7} of them), {4} ms instead of {5} ms.</source>
         <translation>原文章称预分配约快 20 %。本机实测，至 {6} 个词元：每步用时比增长式少 {0} %（{3} 对步的中间一半为 {1} 至 {2} %，其中 {7} 对更少），{4} 毫秒而不是 {5} 毫秒。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="124"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="126"/>
         <source>A source article says that preallocation is about 20 % faster. Measured here up to {6} tokens: a step takes {0} % more time than with a growing cache ({1} to {2} % in the middle half of {3} pairs of steps, more in {7} of them), {4} ms instead of {5} ms.</source>
         <translation>原文章称预分配约快 20 %。本机实测，至 {6} 个词元：每步用时比增长式多 {0} %（{3} 对步的中间一半为 {1} 至 {2} %，其中 {7} 对更多），{4} 毫秒而不是 {5} 毫秒。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="128"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="130"/>
         <source>A source article says that preallocation is about 20 % faster. Measured here up to {6} tokens: no difference that {3} pairs of steps can show; a step takes {0} % less time than with a growing cache ({1} to {2} % in the middle half, less in {7} pairs), {4} ms and {5} ms.</source>
         <translation>原文章称预分配约快 20 %。本机实测，至 {6} 个词元：{3} 对步显示不出差别；每步用时比增长式少 {0} %（中间一半为 {1} 至 {2} %，其中 {7} 对更少），{4} 毫秒与 {5} 毫秒。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="132"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="134"/>
         <source>Growing</source>
         <translation>增长式</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="133"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="135"/>
         <source>Every step makes a new buffer that is longer by the new rows, copies the old rows into it and frees the old one. Nothing is reserved in advance, but the copies add up and for a moment old and new lie side by side.</source>
         <translation>每一步都新建一个加长的缓冲区，把旧行复制过去，再释放旧的。不预先占用内存，但复制会累积，而且新旧缓冲区会短暂并存。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="137"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="139"/>
         <source>Preallocated</source>
         <translation>预分配</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="138"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="140"/>
         <source>Room for all tokens is allocated at the start and every row is written at its own position. Nothing is copied, but what is reserved and not used yet is taken all the same.</source>
         <translation>一开始就为所有词元分配空间，每行写在自己的位置上。从不复制，但预留而未用的内存同样被占着。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="141"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="143"/>
         <source>Tokens that the cache has room for; 0 takes prompt and new tokens together, at most the model&apos;s context.</source>
         <translation>缓存可容纳的词元数；0 表示提示与新词元之和，最多为模型的上下文。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="144"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="146"/>
         <source>One allocation for all layers instead of one for each layer.</source>
         <translation>所有层合用一次分配，而不是每层一次。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="145"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="147"/>
         <source>Paged</source>
         <translation>分页</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="146"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="148"/>
         <source>The cache is divided into pages that a sequence takes one by one when it needs them. Branches of a conversation share pages and copy one only when they write into it.</source>
         <translation>缓存分成若干页，序列需要时一页一页地取用。对话的分支共享页，只在写入时才复制那一页。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="149"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="151"/>
         <source>Tokens of one page, a power of two: small pages waste less and share more, large ones need fewer entries.</source>
         <translation>每页的词元数，为二的幂：小页浪费少、共享多，大页所需的表项少。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="152"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="154"/>
         <source>Pages of the pool; 0 takes what prompt and new tokens need together, at most the model&apos;s context, and more when branches need them.</source>
         <translation>页池的页数；0 表示取提示与新词元合计所需（至多为模型的上下文），分支需要时再增加。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="155"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="157"/>
         <source>Ring (sliding window)</source>
         <translation>环形（滑动窗口）</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="156"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="158"/>
         <source>Only the last tokens stay: a new row takes the slot of the oldest, so memory and the work of a step stop growing. Deeper layers still carry what earlier rows read from tokens that have left, so the answer is neither that of full attention nor that of a run over the last tokens alone.</source>
         <translation>只保留最后的词元：新的一行占用最旧一行的槽位，因此内存和每一步的工作量不再增长。更深的层仍带有早先的行从已离开的词元读到的内容，所以答案既不同于完整注意力，也不同于只对最后的词元运行一遍。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="162"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="164"/>
         <source>Tokens that stay and that a token attends to, itself included.</source>
         <translation>保留下来并可被关注的词元数，包括自身。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="163"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="165"/>
         <source>Window with sinks</source>
         <translation>带汇聚点的窗口</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="164"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="166"/>
         <source>The first tokens and the last ones stay (StreamingLLM): the first take up attention that has nowhere else to go, and a plain window breaks down when they leave. Positions are those of the text, or are counted inside the cache, which lets a rotary model run on beyond its context without remembering more of the text.</source>
         <translation>保留最前面和最后面的词元（StreamingLLM）：最前面的词元承接无处可去的注意力，它们一离开，普通窗口就会失效。位置可以是文本中的位置，也可以在缓存内计数；后者让使用旋转位置的模型超出上下文继续运行，但并不会记住更多文本。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="170"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="172"/>
         <source>absolute: every token keeps its position in the text; rebased: positions count from 0 inside the cache.</source>
         <translation>absolute：每个词元保持它在文本中的位置；rebased：位置在缓存内从 0 数起。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="172"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="174"/>
         <source>Tokens at the beginning of the sequence that always stay.</source>
         <translation>序列开头始终保留的词元数。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="173"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="175"/>
         <source>Last tokens that stay beside the sinks, the newest included.</source>
         <translation>除汇聚点外保留的最后词元数，包括最新的一个。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="182"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="184"/>
         <source>No cache (recompute)</source>
         <translation>无缓存（重算）</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="183"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="185"/>
         <source>Nothing is kept: every step runs all tokens of the sequence through the model again and uses the last row only. This is what a decoder costs without a cache.</source>
         <translation>什么都不保留：每一步都让序列的全部词元重新通过模型，只用最后一行。这就是没有缓存时解码器的代价。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="186"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="188"/>
         <source>Bundled model</source>
         <translation>内置模型</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="187"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="189"/>
         <source>a small LLaMA that writes short stories in English and Chinese</source>
         <translation>一个用中英文写短故事的小 LLaMA</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="188"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="190"/>
         <source>4 bytes per element, as computed</source>
         <translation>每个元素 4 字节，与计算时相同</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="189"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="191"/>
         <source>2 bytes per element, 11 bits of precision</source>
         <translation>每个元素 2 字节，11 位精度</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="190"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="192"/>
         <source>2 bytes per element, 8 bits of precision and the range of f32</source>
         <translation>每个元素 2 字节，8 位精度，范围与 f32 相同</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="191"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="193"/>
         <source>1 byte per element and an f32 scale per token and head</source>
         <translation>每个元素 1 字节，每个词元和每个头另有一个 f32 比例因子</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="192"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="194"/>
         <source>1 byte per element, keys with scales per channel and group of tokens, values per token, the newest in f32; options: int8-kivi(group=32,residual=32)</source>
         <translation>每个元素 1 字节：键按通道、每组词元共用比例因子，值按词元，最新的词元保留为 f32；选项：int8-kivi(group=32,residual=32)</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="195"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="197"/>
         <source>A window drops tokens one by one, and int8-kivi keeps groups of tokens behind common scales: a group would have to stay until its last token leaves.</source>
         <translation>窗口逐个丢弃词元，而 int8-kivi 让一组词元共用比例因子：整组必须保留到最后一个词元离开为止。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="198"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="200"/>
         <source>Eviction by score takes single tokens from the middle, and int8-kivi keeps groups of tokens behind common scales.</source>
         <translation>按得分淘汰会从中间取走单个词元，而 int8-kivi 让一组词元共用比例因子。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="201"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="203"/>
         <source>A page must hold whole groups of int8-kivi: its size has to be a multiple of the group.</source>
         <translation>一页必须装下 int8-kivi 的整组：页的大小必须是组大小的倍数。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="203"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="205"/>
         <source>Pages found by their tokens hold int8-kivi rows only, and a conversation that begins there would need its newest tokens in full precision: it would not give what it gives alone.</source>
         <translation>按词元找到的页里只有 int8-kivi 的行，而从那里开始的对话需要最新词元的全精度行：结果会与单独运行时不同。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="207"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="209"/>
         <source>Offloaded rows are moved one by one, and int8-kivi keeps groups of tokens behind common scales and its newest tokens apart.</source>
         <translation>卸载的行逐行搬运，而 int8-kivi 让一组词元共用比例因子，并把最新的词元另行存放。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="210"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="212"/>
         <source>Eviction by score reads the attention of each pass, and the joint pass of a batch does not hand it out by sequence.</source>
         <translation>按得分淘汰要读取每一遍的注意力，而批次的合并计算不会按序列给出注意力。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="213"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="215"/>
         <source>Layers of this model attend to a window and keep only that, and int8-kivi keeps groups of tokens behind common scales: a group would have to stay until its last token leaves.</source>
         <translation>这个模型有些层只看一个窗口，也只保留窗口内的行；int8-kivi 把若干词元编成一组共用缩放：一组要等最后一个词元离开才能释放。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="216"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="218"/>
         <source>A batch shares the pages of one table of all layers, and layers of this model that attend to a window have a table of their own.</source>
         <translation>批处理中各序列共享一张覆盖所有层的页表，而这个模型中只看窗口的层各有自己的页表。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="219"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="221"/>
         <source>Offloaded rows are fetched into a pool with room for one layer of one sequence, and a batch computes a layer of all its sequences at once.</source>
         <translation>卸载的行会取到只容一个序列一层的池中，而批次会同时计算所有序列的同一层。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="222"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="224"/>
         <source>Positions cannot be rebased in a model with learned positions: they are added to a token before its K and V are computed, so every row that stays would have to be computed again.</source>
         <translation>使用学习式位置的模型无法重排位置：位置在计算 K 和 V 之前就加到了词元上，留下的每一行都必须重新计算。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="53"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="55"/>
         <source>Layer {0} dropped position {1}: least attended to, {2} in all.</source>
         <translation>第 {0} 层丢弃了位置 {1}：得到的注意力最少，总共 {2}。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="54"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="56"/>
         <source>In the same way {0} more rows left, of {1} layers in all.</source>
         <translation>同样地，还有 {0} 行离开，共涉及 {1} 层。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="55"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="57"/>
         <source>Each layer dropped what it had attended to least, one row after each token beyond its budget: {0} rows of {1} layers.</source>
         <translation>每一层都丢弃得到注意力最少的行，超出预算后每个词元之后丢弃一行：{1} 层共 {0} 行。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="174"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="176"/>
         <source>Heavy hitters (H2O)</source>
         <translation>重击者（H2O）</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="175"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="177"/>
         <source>Each layer keeps the newest tokens and those that have been attended to most; what has got the least attention leaves. Which tokens those are is known only after each row, so beyond the budget a prompt is fed token by token.</source>
         <translation>每一层保留最新的词元和得到注意力最多的词元；得到注意力最少的离开。要等每一行算完才知道是哪些词元，所以超出预算后提示词要逐个词元送入。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="180"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="182"/>
         <source>Tokens that each layer keeps, the recent ones included.</source>
         <translation>每一层保留的词元数，包括最近的词元。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="181"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="183"/>
         <source>Newest tokens that always stay.</source>
         <translation>始终保留的最新词元数。</translation>
     </message>
@@ -4739,74 +5292,84 @@
 <context>
     <name>panels</name>
     <message>
-        <location filename="../../ui/panels/catalogue.cpp" line="15"/>
+        <location filename="../../ui/panels/catalogue.cpp" line="16"/>
         <source>Tokens</source>
         <translation>词元</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/catalogue.cpp" line="16"/>
+        <location filename="../../ui/panels/catalogue.cpp" line="17"/>
         <source>Every token as a chip: prompt and generated, prefill apart from decode.</source>
         <translation>每个词元一枚：提示与生成、预填充与解码分开。</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/catalogue.cpp" line="18"/>
+        <location filename="../../ui/panels/catalogue.cpp" line="19"/>
         <source>KV cache</source>
         <translation>KV 缓存</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/catalogue.cpp" line="19"/>
+        <location filename="../../ui/panels/catalogue.cpp" line="20"/>
         <source>Which keys and values are kept, layer by layer, position by position.</source>
         <translation>逐层逐位置显示保留了哪些键和值。</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/catalogue.cpp" line="21"/>
+        <location filename="../../ui/panels/catalogue.cpp" line="22"/>
         <source>Attention</source>
         <translation>注意力</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/catalogue.cpp" line="22"/>
+        <location filename="../../ui/panels/catalogue.cpp" line="23"/>
         <source>What each token reads from, for every head of every layer.</source>
         <translation>每层每个头中，各词元从哪里读取。</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/catalogue.cpp" line="24"/>
+        <location filename="../../ui/panels/catalogue.cpp" line="25"/>
         <source>Timing</source>
         <translation>计时</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/catalogue.cpp" line="25"/>
+        <location filename="../../ui/panels/catalogue.cpp" line="26"/>
         <source>Milliseconds per token with and without the cache.</source>
         <translation>有缓存与无缓存时每词元的毫秒数。</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/catalogue.cpp" line="27"/>
+        <location filename="../../ui/panels/catalogue.cpp" line="28"/>
         <source>Memory</source>
         <translation>内存</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/catalogue.cpp" line="28"/>
+        <location filename="../../ui/panels/catalogue.cpp" line="29"/>
         <source>Bytes by purpose over the run, beside the formula.</source>
         <translation>运行中各用途的字节数，与公式对照。</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/catalogue.cpp" line="30"/>
+        <location filename="../../ui/panels/catalogue.cpp" line="31"/>
         <source>What just happened</source>
         <translation>刚刚发生了什么</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/catalogue.cpp" line="31"/>
+        <location filename="../../ui/panels/catalogue.cpp" line="32"/>
         <source>The viewed step in words and numbers, stage by stage.</source>
         <translation>用文字和数字逐阶段说明所看的一步。</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/catalogue.cpp" line="33"/>
+        <location filename="../../ui/panels/catalogue.cpp" line="34"/>
         <source>Compare</source>
         <translation>比较</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/catalogue.cpp" line="34"/>
+        <location filename="../../ui/panels/catalogue.cpp" line="35"/>
         <source>Up to four configurations on the same prompt: time, memory, logits and text.</source>
         <translation>同一提示上最多四个配置：时间、内存、logits 与文本。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/catalogue.cpp" line="37"/>
+        <source>Model</source>
+        <translation>模型</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/catalogue.cpp" line="38"/>
+        <source>The shapes of the model as a diagram, its parameters, and its cache in numbers.</source>
+        <translation>以图示意模型的形状、参数，以及缓存的数字。</translation>
     </message>
 </context>
 </TS>
