@@ -13,6 +13,7 @@
 #include "engine/decode/prompt_check.h"
 #include "engine/decode/session_base.h"
 #include "engine/measure/cost_model.h"
+#include "engine/model/layer_kinds.h"
 
 namespace decodescope {
 namespace {

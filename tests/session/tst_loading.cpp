@@ -67,7 +67,7 @@ BackendRegistry cpu_registry() {
 SessionSettings settings_of(const std::string& model) {
     SessionSettings settings;
     settings.model = QString::fromStdString(model);
-    settings.prompt = QStringLiteral("the key is in the box");
+    settings.prompt = QStringLiteral("thekeyisinthebox");  // every character has a token in both vocabularies
     settings.new_tokens = 8;
     return settings;
 }

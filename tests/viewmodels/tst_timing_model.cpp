@@ -4,6 +4,7 @@
 #include <cmath>
 #include <functional>
 
+#include "engine/model/layer_kinds.h"
 #include "tests/support/fake_run.h"
 #include "ui/viewmodels/timing_model.h"
 #include "ui/viewmodels/timing_text.h"

@@ -48,6 +48,12 @@ constexpr const char* kContext = "engine";
     QT_TRANSLATE_NOOP("engine",
                       "Where K and V lie when not on the device: each layer is fetched into a pool of one layer before "
                       "it runs."),
+    QT_TRANSLATE_NOOP("engine",
+                      "Of {0} ms that the host waited, the device worked {1} ms; launches and gaps took {2} ms."),
+    QT_TRANSLATE_NOOP("engine",
+                      "Its kernels were recorded as {0} new graphs, which later steps of this kind run as one launch."),
+    QT_TRANSLATE_NOOP("engine",
+                      "Its kernels were recorded as a graph, which later steps of this kind run as one launch."),
     QT_TRANSLATE_NOOP("engine", "{0} positions left the cache: {1}."),
     QT_TRANSLATE_NOOP("engine", "Position {1} left the cache."),
     QT_TRANSLATE_NOOP("engine", "The {0} layers with a window of {1} tokens let go of {2} positions: {3}."),
