@@ -58,6 +58,8 @@ constexpr std::array kPatterns = {
             "{3} ms at least."},
     Pattern{"step.evicted", "{0} positions left the cache: {1}."},
     Pattern{"step.evicted.one", "Position {1} left the cache."},
+    Pattern{"step.cache.kinds",
+            "Read {0} cached rows in every layer that sees everything and {2} in those with a window, wrote {1}."},
     Pattern{"step.window", "The {0} layers with a window of {1} tokens let go of {2} positions: {3}."},
     Pattern{"step.window.one", "The {0} layers with a window of {1} tokens let go of position {3}."},
     Pattern{"step.dropped", "Layer {0} dropped position {1}: least attended to, {2} in all."},
@@ -241,8 +243,12 @@ void add_cache(std::vector<Sentence>& out, const RunFacts& facts, const StepFact
         out.push_back(make_sentence(fmt::format("step.cache.passes{}", kept), {written, stored}));
     else if (read == 0)
         out.push_back(make_sentence(fmt::format("step.cache.block{}", kept), {written, stored}));
+    else if (const LayerKind local = local_kind(facts.config);
+             local.layers > 0 && local.layers < facts.config.layers && read >= local.window)
+        out.push_back(
+            make_sentence("step.cache.kinds", {format_grouped(read), written, format_grouped(local.window - 1)}));
     else
-        out.push_back(make_sentence("step.cache", {format_grouped(read), format_grouped(kv.rows_written)}));
+        out.push_back(make_sentence("step.cache", {format_grouped(read), written}));
     if (kv.offload != OffloadPlace::None)
         out.push_back(make_sentence(kv.offload == OffloadPlace::Host ? "step.offload.host" : "step.offload.file",
                                     {format_bytes(kv.offload_moved_bytes()), milliseconds(kv.offload_micros),

@@ -3377,52 +3377,52 @@
 <context>
     <name>decodescope::ModelView</name>
     <message>
-        <location filename="../../ui/panels/model/model_view.cpp" line="57"/>
+        <location filename="../../ui/panels/model/model_view.cpp" line="56"/>
         <source>Model card: the shapes of the model and its cache</source>
         <translation>模型卡：模型及其缓存的形状</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/model/model_view.cpp" line="228"/>
+        <location filename="../../ui/panels/model/model_view.cpp" line="230"/>
         <source>%1 × this layer; attention and MLP read the same row</source>
         <translation>%1 × 这样的层；注意力与 MLP 读同一行</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/model/model_view.cpp" line="229"/>
+        <location filename="../../ui/panels/model/model_view.cpp" line="231"/>
         <source>%1 × this layer; attention first, then the MLP</source>
         <translation>%1 × 这样的层；先注意力，后 MLP</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/model/model_view.cpp" line="283"/>
+        <location filename="../../ui/panels/model/model_view.cpp" line="290"/>
         <source>Parameters</source>
         <translation>参数</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/model/model_view.cpp" line="285"/>
+        <location filename="../../ui/panels/model/model_view.cpp" line="292"/>
         <source>Layers: what each sees and keeps</source>
         <translation>各层：看到什么、保留什么</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/model/model_view.cpp" line="285"/>
+        <location filename="../../ui/panels/model/model_view.cpp" line="292"/>
         <source>Layers: all are alike</source>
         <translation>各层：全部相同</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/model/model_view.cpp" line="288"/>
+        <location filename="../../ui/panels/model/model_view.cpp" line="295"/>
         <source>KV cache [derived]</source>
         <translation>KV 缓存 [推算]</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/model/model_view.cpp" line="339"/>
+        <location filename="../../ui/panels/model/model_view.cpp" line="346"/>
         <source>%1 layers keep %2 rows each at full context: %3</source>
         <translation>满上下文时 %1 层各保留 %2 行：%3</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/model/model_view.cpp" line="341"/>
+        <location filename="../../ui/panels/model/model_view.cpp" line="348"/>
         <source>%1 local layers (part filled) keep the last %2 rows: %3</source>
         <translation>%1 个局部层（部分填充）保留最近 %2 行：%3</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/model/model_view.cpp" line="342"/>
+        <location filename="../../ui/panels/model/model_view.cpp" line="349"/>
         <source>%1 global layers (filled) keep %2 rows at full context: %3</source>
         <translation>%1 个全局层（填满）在满上下文时保留 %2 行：%3</translation>
     </message>
@@ -4870,421 +4870,426 @@
     </message>
     <message>
         <location filename="../../ui/viewmodels/engine_words.cpp" line="59"/>
+        <source>Read {0} cached rows in every layer that sees everything and {2} in those with a window, wrote {1}.</source>
+        <translation>看到全部的层各读取 {0} 行缓存，带窗口的层各读取 {2} 行，写入 {1} 行。</translation>
+    </message>
+    <message>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="61"/>
         <source>The {0} layers with a window of {1} tokens let go of {2} positions: {3}.</source>
         <translation>窗口为 {1} 个词元的 {0} 层放走了 {2} 个位置：{3}。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="60"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="62"/>
         <source>The {0} layers with a window of {1} tokens let go of position {3}.</source>
         <translation>窗口为 {1} 个词元的 {0} 层放走了位置 {3}。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="67"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="69"/>
         <source>Without the cache: {0} tokens through every layer, {1} times the products.</source>
         <translation>若无缓存：{0} 个词元要通过每一层，乘法是现在的 {1} 倍。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="68"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="70"/>
         <source>With a cache, one token would have been enough: {0} times fewer products.</source>
         <translation>若有缓存，算一个词元就够：乘法少到 1/{0}。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="69"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="71"/>
         <source>The pass took {0} ms.</source>
         <translation>这一遍用了 {0} 毫秒。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="70"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="72"/>
         <source>The pass took {0} ms, with attention captured.</source>
         <translation>这一遍用了 {0} 毫秒，含采集注意力。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="71"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="73"/>
         <source>The pass took {0} ms; it used its buffers for the first time and stays out of medians.</source>
         <translation>这一遍用了 {0} 毫秒；缓冲区首次使用，不计入中位数。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="73"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="75"/>
         <source>Next token: {0}, with {1} % by the plain softmax.</source>
         <translation>下一个词元：{0}，softmax 概率 {1} %。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="74"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="76"/>
         <source>The run ends here: the wanted number of tokens is reached.</source>
         <translation>运行到此结束：已达到要求的词元数。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="75"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="77"/>
         <source>The run ends here: the model wrote its end token.</source>
         <translation>运行到此结束：模型写出了结束词元。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="76"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="78"/>
         <source>The run ends here: the context of {0} tokens is full.</source>
         <translation>运行到此结束：{0} 个词元的上下文已满。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="77"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="79"/>
         <source>The run was stopped here.</source>
         <translation>运行在此停止。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="78"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="80"/>
         <source>{0} and {1} at {2} tokens: no difference that this measurement can show, {3} times ({4} to {5}).</source>
         <translation>{2} 个词元时 {0} 与 {1}：这次测量看不出差别，{3} 倍（{4} 到 {5}）。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="81"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="83"/>
         <source>The recompute lane has not run yet; there is nothing to compare.</source>
         <translation>重算一路还没有运行；无从比较。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="82"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="84"/>
         <source>This run keeps no cache: both lanes do the same work.</source>
         <translation>本次运行没有缓存：两路做同样的工作。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="83"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="85"/>
         <source>{0} times faster with the cache at {1} tokens: {2} ms instead of {3} ms.</source>
         <translation>{1} 个词元时用缓存快 {0} 倍：{2} 毫秒，而不是 {3} 毫秒。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="84"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="86"/>
         <source>No benefit at this length: {0} times at {1} tokens ({2} ms and {3} ms), because so few tokens are computed again almost for free.</source>
         <translation>这个长度没有收益：{1} 个词元时 {0} 倍（{2} 毫秒与 {3} 毫秒），因为这么少的词元重算几乎不花时间。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="87"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="89"/>
         <source>No benefit at this length: {0} times at {1} tokens ({2} ms and {3} ms), because reading the weights takes most of both passes.</source>
         <translation>这个长度没有收益：{1} 个词元时 {0} 倍（{2} 毫秒与 {3} 毫秒），因为两遍都主要花在读取权重上。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="90"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="92"/>
         <source>No benefit at this length: {0} times at {1} tokens ({2} ms and {3} ms), because starting a pass costs more here than the products that the cache saves.</source>
         <translation>这个长度没有收益：{1} 个词元时 {0} 倍（{2} 毫秒与 {3} 毫秒），因为启动一遍的开销比缓存省下的乘法还大。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="93"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="95"/>
         <source>There is no comparison yet.</source>
         <translation>还没有比较。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="94"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="96"/>
         <source>Same answer in all {0} comparisons; the largest logit difference is {1}.</source>
         <translation>{0} 次比较答案都相同；logit 最大差 {1}。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="95"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="97"/>
         <source>Same logits up to {1} in {0} comparisons, but the likeliest token changed in {2} of them: two tokens were equally likely.</source>
         <translation>{0} 次比较中 logits 相差不超过 {1}，但其中 {2} 次最可能的词元变了：两个词元同样可能。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="98"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="100"/>
         <source>Different answer in {2} of {0} comparisons; the largest logit difference is {1}.</source>
         <translation>{0} 次比较中有 {2} 次答案不同；logit 最大差 {1}。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="99"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="101"/>
         <source>Differs by design: rows have left the cache or are stored coarsely. The largest logit difference is {1} in {0} comparisons.</source>
         <translation>按设计就会不同：有的行已离开缓存，或存储较粗。{0} 次比较中 logit 最大差 {1}。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="102"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="104"/>
         <source>{0}: {1} ms per step, {2} times the time of {3} ({4} to {5} in the middle half of {6} pairs of steps; faster in {7}).</source>
         <translation>{0}：每步 {1} 毫秒，为 {3} 的 {2} 倍（{6} 对步的中间一半为 {4} 至 {5}，其中 {7} 对更快）。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="105"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="107"/>
         <source>{0}: {1} ms per step; no difference from {3} that {6} pairs of steps can show, {2} times ({4} to {5} in the middle half; faster in {7}).</source>
         <translation>{0}：每步 {1} 毫秒；{6} 对步显示不出与 {3} 的差别，{2} 倍（中间一半为 {4} 至 {5}，其中 {7} 对更快）。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="108"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="110"/>
         <source>{0}: the logits equal those of {1} bit for bit in all {2} passes.</source>
         <translation>{0}：全部 {2} 遍的 logits 与 {1} 逐位相同。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="109"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="111"/>
         <source>{0}: the logits differ from those of {1} by {2} at most, which is rounding.</source>
         <translation>{0}：logits 与 {1} 最多相差 {2}，属于舍入。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="110"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="112"/>
         <source>{0}: the logits differ from those of {1} by up to {2} (at {3} tokens); KL divergence up to {4}, on average {5} nats.</source>
         <translation>{0}：logits 与 {1} 最多相差 {2}（{3} 个词元时）；KL 散度最大 {4}，平均 {5} 奈特。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="113"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="115"/>
         <source>{0}: the stored rows are off from those of {3} by up to {1} % in K and {2} % in V (relative L2 of a layer).</source>
         <translation>{0}：所存的行与 {3} 相比，K 最多差 {1} %，V 最多差 {2} %（单层的相对 L2）。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="115"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="117"/>
         <source>Warning: {0} does not suit this model. The K rows of layer {1} are off by {2} %; more than {3} % is much.</source>
         <translation>警告：{0} 不适合该模型。第 {1} 层的 K 行相差 {2} %；超过 {3} % 就算多。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="118"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="120"/>
         <source>Warning: {0} does not suit this model. The V rows of layer {1} are off by {2} %; more than {3} % is much.</source>
         <translation>警告：{0} 不适合该模型。第 {1} 层的 V 行相差 {2} %；超过 {3} % 就算多。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="121"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="123"/>
         <source>Warning: {0} changes what is likely, by a KL divergence of {1} nats at one token; more than {2} is much.</source>
         <translation>警告：{0} 改变了概率分布，在某个词元处 KL 散度达 {1} nat；超过 {2} 就算多。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="124"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="126"/>
         <source>{0} writes the same {1} tokens as {2}.</source>
         <translation>{0} 写出的 {1} 个词元与 {2} 相同。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="125"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="127"/>
         <source>{0} writes another text: the first different token is number {1} of the new ones.</source>
         <translation>{0} 写出不同的文本：第一个不同的是第 {1} 个新词元。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="126"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="128"/>
         <source>{0} copied {1} to grow; at its peak it held {2}, for {3} that are used at the end.</source>
         <translation>{0} 为增长复制了 {1}；峰值占用 {2}，而结束时只用 {3}。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="127"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="129"/>
         <source>{0} ended early: {1}</source>
         <translation>{0} 提前结束：{1}</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="128"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="130"/>
         <source>A source article says that preallocation is about 20 % faster. Measured here up to {6} tokens: a step takes {0} % less time than with a growing cache ({1} to {2} % in the middle half of {3} pairs of steps, less in {7} of them), {4} ms instead of {5} ms.</source>
         <translation>原文章称预分配约快 20 %。本机实测，至 {6} 个词元：每步用时比增长式少 {0} %（{3} 对步的中间一半为 {1} 至 {2} %，其中 {7} 对更少），{4} 毫秒而不是 {5} 毫秒。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="132"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="134"/>
         <source>A source article says that preallocation is about 20 % faster. Measured here up to {6} tokens: a step takes {0} % more time than with a growing cache ({1} to {2} % in the middle half of {3} pairs of steps, more in {7} of them), {4} ms instead of {5} ms.</source>
         <translation>原文章称预分配约快 20 %。本机实测，至 {6} 个词元：每步用时比增长式多 {0} %（{3} 对步的中间一半为 {1} 至 {2} %，其中 {7} 对更多），{4} 毫秒而不是 {5} 毫秒。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="136"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="138"/>
         <source>A source article says that preallocation is about 20 % faster. Measured here up to {6} tokens: no difference that {3} pairs of steps can show; a step takes {0} % less time than with a growing cache ({1} to {2} % in the middle half, less in {7} pairs), {4} ms and {5} ms.</source>
         <translation>原文章称预分配约快 20 %。本机实测，至 {6} 个词元：{3} 对步显示不出差别；每步用时比增长式少 {0} %（中间一半为 {1} 至 {2} %，其中 {7} 对更少），{4} 毫秒与 {5} 毫秒。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="140"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="142"/>
         <source>Growing</source>
         <translation>增长式</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="141"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="143"/>
         <source>Every step makes a new buffer that is longer by the new rows, copies the old rows into it and frees the old one. Nothing is reserved in advance, but the copies add up and for a moment old and new lie side by side.</source>
         <translation>每一步都新建一个加长的缓冲区，把旧行复制过去，再释放旧的。不预先占用内存，但复制会累积，而且新旧缓冲区会短暂并存。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="145"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="147"/>
         <source>Preallocated</source>
         <translation>预分配</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="146"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="148"/>
         <source>Room for all tokens is allocated at the start and every row is written at its own position. Nothing is copied, but what is reserved and not used yet is taken all the same.</source>
         <translation>一开始就为所有词元分配空间，每行写在自己的位置上。从不复制，但预留而未用的内存同样被占着。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="149"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="151"/>
         <source>Tokens that the cache has room for; 0 takes prompt and new tokens together, at most the model&apos;s context.</source>
         <translation>缓存可容纳的词元数；0 表示提示与新词元之和，最多为模型的上下文。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="152"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="154"/>
         <source>One allocation for all layers instead of one for each layer.</source>
         <translation>所有层合用一次分配，而不是每层一次。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="153"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="155"/>
         <source>Paged</source>
         <translation>分页</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="154"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="156"/>
         <source>The cache is divided into pages that a sequence takes one by one when it needs them. Branches of a conversation share pages and copy one only when they write into it.</source>
         <translation>缓存分成若干页，序列需要时一页一页地取用。对话的分支共享页，只在写入时才复制那一页。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="157"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="159"/>
         <source>Tokens of one page, a power of two: small pages waste less and share more, large ones need fewer entries.</source>
         <translation>每页的词元数，为二的幂：小页浪费少、共享多，大页所需的表项少。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="160"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="162"/>
         <source>Pages of the pool; 0 takes what prompt and new tokens need together, at most the model&apos;s context, and more when branches need them.</source>
         <translation>页池的页数；0 表示取提示与新词元合计所需（至多为模型的上下文），分支需要时再增加。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="163"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="165"/>
         <source>Ring (sliding window)</source>
         <translation>环形（滑动窗口）</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="164"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="166"/>
         <source>Only the last tokens stay: a new row takes the slot of the oldest, so memory and the work of a step stop growing. Deeper layers still carry what earlier rows read from tokens that have left, so the answer is neither that of full attention nor that of a run over the last tokens alone.</source>
         <translation>只保留最后的词元：新的一行占用最旧一行的槽位，因此内存和每一步的工作量不再增长。更深的层仍带有早先的行从已离开的词元读到的内容，所以答案既不同于完整注意力，也不同于只对最后的词元运行一遍。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="170"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="172"/>
         <source>Tokens that stay and that a token attends to, itself included.</source>
         <translation>保留下来并可被关注的词元数，包括自身。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="171"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="173"/>
         <source>Window with sinks</source>
         <translation>带汇聚点的窗口</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="172"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="174"/>
         <source>The first tokens and the last ones stay (StreamingLLM): the first take up attention that has nowhere else to go, and a plain window breaks down when they leave. Positions are those of the text, or are counted inside the cache, which lets a rotary model run on beyond its context without remembering more of the text.</source>
         <translation>保留最前面和最后面的词元（StreamingLLM）：最前面的词元承接无处可去的注意力，它们一离开，普通窗口就会失效。位置可以是文本中的位置，也可以在缓存内计数；后者让使用旋转位置的模型超出上下文继续运行，但并不会记住更多文本。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="178"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="180"/>
         <source>absolute: every token keeps its position in the text; rebased: positions count from 0 inside the cache.</source>
         <translation>absolute：每个词元保持它在文本中的位置；rebased：位置在缓存内从 0 数起。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="180"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="182"/>
         <source>Tokens at the beginning of the sequence that always stay.</source>
         <translation>序列开头始终保留的词元数。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="181"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="183"/>
         <source>Last tokens that stay beside the sinks, the newest included.</source>
         <translation>除汇聚点外保留的最后词元数，包括最新的一个。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="190"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="192"/>
         <source>No cache (recompute)</source>
         <translation>无缓存（重算）</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="191"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="193"/>
         <source>Nothing is kept: every step runs all tokens of the sequence through the model again and uses the last row only. This is what a decoder costs without a cache.</source>
         <translation>什么都不保留：每一步都让序列的全部词元重新通过模型，只用最后一行。这就是没有缓存时解码器的代价。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="194"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="196"/>
         <source>Bundled model</source>
         <translation>内置模型</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="195"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="197"/>
         <source>a small LLaMA that writes short stories in English and Chinese</source>
         <translation>一个用中英文写短故事的小 LLaMA</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="196"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="198"/>
         <source>4 bytes per element, as computed</source>
         <translation>每个元素 4 字节，与计算时相同</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="197"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="199"/>
         <source>2 bytes per element, 11 bits of precision</source>
         <translation>每个元素 2 字节，11 位精度</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="198"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="200"/>
         <source>2 bytes per element, 8 bits of precision and the range of f32</source>
         <translation>每个元素 2 字节，8 位精度，范围与 f32 相同</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="199"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="201"/>
         <source>1 byte per element and an f32 scale per token and head</source>
         <translation>每个元素 1 字节，每个词元和每个头另有一个 f32 比例因子</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="200"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="202"/>
         <source>1 byte per element, keys with scales per channel and group of tokens, values per token, the newest in f32; options: int8-kivi(group=32,residual=32)</source>
         <translation>每个元素 1 字节：键按通道、每组词元共用比例因子，值按词元，最新的词元保留为 f32；选项：int8-kivi(group=32,residual=32)</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="203"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="205"/>
         <source>A window drops tokens one by one, and int8-kivi keeps groups of tokens behind common scales: a group would have to stay until its last token leaves.</source>
         <translation>窗口逐个丢弃词元，而 int8-kivi 让一组词元共用比例因子：整组必须保留到最后一个词元离开为止。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="206"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="208"/>
         <source>Eviction by score takes single tokens from the middle, and int8-kivi keeps groups of tokens behind common scales.</source>
         <translation>按得分淘汰会从中间取走单个词元，而 int8-kivi 让一组词元共用比例因子。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="209"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="211"/>
         <source>A page must hold whole groups of int8-kivi: its size has to be a multiple of the group.</source>
         <translation>一页必须装下 int8-kivi 的整组：页的大小必须是组大小的倍数。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="211"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="213"/>
         <source>Pages found by their tokens hold int8-kivi rows only, and a conversation that begins there would need its newest tokens in full precision: it would not give what it gives alone.</source>
         <translation>按词元找到的页里只有 int8-kivi 的行，而从那里开始的对话需要最新词元的全精度行：结果会与单独运行时不同。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="215"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="217"/>
         <source>Offloaded rows are moved one by one, and int8-kivi keeps groups of tokens behind common scales and its newest tokens apart.</source>
         <translation>卸载的行逐行搬运，而 int8-kivi 让一组词元共用比例因子，并把最新的词元另行存放。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="218"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="220"/>
         <source>Eviction by score reads the attention of each pass, and the joint pass of a batch does not hand it out by sequence.</source>
         <translation>按得分淘汰要读取每一遍的注意力，而批次的合并计算不会按序列给出注意力。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="221"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="223"/>
         <source>Layers of this model attend to a window and keep only that, and int8-kivi keeps groups of tokens behind common scales: a group would have to stay until its last token leaves.</source>
         <translation>这个模型有些层只看一个窗口，也只保留窗口内的行；int8-kivi 把若干词元编成一组共用缩放：一组要等最后一个词元离开才能释放。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="224"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="226"/>
         <source>A batch shares the pages of one table of all layers, and layers of this model that attend to a window have a table of their own.</source>
         <translation>批处理中各序列共享一张覆盖所有层的页表，而这个模型中只看窗口的层各有自己的页表。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="227"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="229"/>
         <source>Offloaded rows are fetched into a pool with room for one layer of one sequence, and a batch computes a layer of all its sequences at once.</source>
         <translation>卸载的行会取到只容一个序列一层的池中，而批次会同时计算所有序列的同一层。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="230"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="232"/>
         <source>Positions cannot be rebased in a model with learned positions: they are added to a token before its K and V are computed, so every row that stays would have to be computed again.</source>
         <translation>使用学习式位置的模型无法重排位置：位置在计算 K 和 V 之前就加到了词元上，留下的每一行都必须重新计算。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="61"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="63"/>
         <source>Layer {0} dropped position {1}: least attended to, {2} in all.</source>
         <translation>第 {0} 层丢弃了位置 {1}：得到的注意力最少，总共 {2}。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="62"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="64"/>
         <source>In the same way {0} more rows left, of {1} layers in all.</source>
         <translation>同样地，还有 {0} 行离开，共涉及 {1} 层。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="63"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="65"/>
         <source>Each layer dropped what it had attended to least, one row after each token beyond its budget: {0} rows of {1} layers.</source>
         <translation>每一层都丢弃得到注意力最少的行，超出预算后每个词元之后丢弃一行：{1} 层共 {0} 行。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="182"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="184"/>
         <source>Heavy hitters (H2O)</source>
         <translation>重击者（H2O）</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="183"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="185"/>
         <source>Each layer keeps the newest tokens and those that have been attended to most; what has got the least attention leaves. Which tokens those are is known only after each row, so beyond the budget a prompt is fed token by token.</source>
         <translation>每一层保留最新的词元和得到注意力最多的词元；得到注意力最少的离开。要等每一行算完才知道是哪些词元，所以超出预算后提示词要逐个词元送入。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="188"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="190"/>
         <source>Tokens that each layer keeps, the recent ones included.</source>
         <translation>每一层保留的词元数，包括最近的词元。</translation>
     </message>
     <message>
-        <location filename="../../ui/viewmodels/engine_words.cpp" line="189"/>
+        <location filename="../../ui/viewmodels/engine_words.cpp" line="191"/>
         <source>Newest tokens that always stay.</source>
         <translation>始终保留的最新词元数。</translation>
     </message>

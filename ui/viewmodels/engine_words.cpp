@@ -56,6 +56,8 @@ constexpr const char* kContext = "engine";
                       "Its kernels were recorded as a graph, which later steps of this kind run as one launch."),
     QT_TRANSLATE_NOOP("engine", "{0} positions left the cache: {1}."),
     QT_TRANSLATE_NOOP("engine", "Position {1} left the cache."),
+    QT_TRANSLATE_NOOP(
+        "engine", "Read {0} cached rows in every layer that sees everything and {2} in those with a window, wrote {1}."),
     QT_TRANSLATE_NOOP("engine", "The {0} layers with a window of {1} tokens let go of {2} positions: {3}."),
     QT_TRANSLATE_NOOP("engine", "The {0} layers with a window of {1} tokens let go of position {3}."),
     QT_TRANSLATE_NOOP("engine", "Layer {0} dropped position {1}: least attended to, {2} in all."),

@@ -98,7 +98,7 @@ private:
         if (c_.attention_biases()) how += Text::tr(", with biases");
         card_.attention.push_back({Text::tr("Q, K and V"), how, of_layer_.query + of_layer_.key + of_layer_.value,
                                    QStringLiteral("kv-head"),
-                                   {{QStringLiteral("Q"), heads, CardTone::Query, 2},
+                                   {{QStringLiteral("Q"), heads, CardTone::Query, card_.query_heads_per_kv > 1 ? 2 : 1},
                                     {QStringLiteral("K"), kv, CardTone::Key, 1},
                                     {QStringLiteral("V"), kv, CardTone::Value, 1}}});
         if (c_.head_norms())

@@ -6,7 +6,6 @@
 #include <QPainter>
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 #include "ui/viewmodels/format.h"
 #include "ui/widgets/painting.h"
@@ -176,11 +175,17 @@ double ModelView::box_text(Pen pen, const CardBox& content) const {
 double ModelView::cells(Pen pen, const std::vector<CardCell>& list) const {
     const Theme& t = theme();
     const double line = std::ceil(text_height(t.note())), height = 2 * line + 6, gap = 4;
-    const int total = std::accumulate(list.begin(), list.end(), 0, [](int sum, const CardCell& c) { return sum + c.weight; });
     const double room = pen.width - gap * static_cast<double>(list.size() - 1);
+    // By weight while every figure can be read; else all alike.
+    double total = 0;
+    bool readable = true;
+    for (const CardCell& cell : list) total += cell.weight;
+    for (const CardCell& cell : list)
+        readable = readable && text_width(t.note(), cell.detail) + 8 <= room * cell.weight / total;
     double x = pen.left;
     for (const CardCell& cell : list) {
-        const QRectF rect(x, pen.top, room * cell.weight / std::max(1, total), height);
+        const double share = readable ? cell.weight / total : 1.0 / static_cast<double>(list.size());
+        const QRectF rect(x, pen.top, room * share, height);
         x = rect.right() + gap;
         if (pen.painter == nullptr) continue;
         const bool colored = cell.tone == CardTone::Key || cell.tone == CardTone::Value;
@@ -209,17 +214,14 @@ double ModelView::layer(Pen pen) const {
     measure.painter = nullptr;
     measure.spots = nullptr;
     std::vector<double> joins;  // where a half is added to the row
-    double height = 0;
     const double half = (inner.width - kGap) / 2;
     const bool beside = card_.parallel && half > 150 * unit();
     if (beside) {
         measure.width = half;
-        height = std::max(branch(measure, card_.attention), branch(measure, card_.feed_forward));
-        joins = {inner.top + height + kArrow};
+        joins = {inner.top + std::max(branch(measure, card_.attention), branch(measure, card_.feed_forward)) + kArrow};
     } else {
         const double first = branch(measure, card_.attention), second = branch(measure, card_.feed_forward);
         joins = {inner.top + first + kArrow, inner.top + first + second + 3 * kArrow + 4};
-        height = first + second + 2 * kArrow + 4;
     }
     const double bottom = joins.back() + kArrow;
     if (pen.painter != nullptr) {
@@ -232,24 +234,29 @@ double ModelView::layer(Pen pen) const {
         pen.painter->setPen(QPen(t.color(Role::QuietInk), 1.4));
         pen.painter->drawLine(QPointF(rail, top + 8), QPointF(rail, bottom));
     }
+    std::vector<QPointF> ends;  // below the halves
+    const auto draw = [&](const std::vector<CardBox>& list) {
+        const double height = branch(inner, list);
+        ends.emplace_back(inner.left + inner.width - 20, inner.top + height);
+        return height;
+    };
     if (beside) {
         inner.width = half;
-        branch(inner, card_.attention);
+        draw(card_.attention);
         inner.left += half + kGap;
-        branch(inner, card_.feed_forward);
+        draw(card_.feed_forward);
     } else {
-        inner.top += branch(inner, card_.attention) + 2 * kArrow + 4;
-        branch(inner, card_.feed_forward);
+        inner.top += draw(card_.attention) + 2 * kArrow + 4;
+        draw(card_.feed_forward);
     }
-    if (pen.painter != nullptr)
-        for (const double y : joins) {
-            pen.painter->setPen(QPen(t.color(Role::QuietInk), 1.2));
-            pen.painter->drawLine(QPointF(pen.left + pen.width - frame_padding - 20, y - kArrow + 1),
-                                  QPointF(pen.left + pen.width - frame_padding - 20, y));
-            pen.painter->drawLine(QPointF(pen.left + pen.width - frame_padding - 20, y), QPointF(rail + 6, y));
-            plus(pen, QPointF(rail, y));
-        }
-    (void)height;
+    if (pen.painter == nullptr) return bottom - top;
+    for (std::size_t i = 0; i < ends.size(); ++i) {
+        const double y = joins[std::min(i, joins.size() - 1)];
+        pen.painter->setPen(QPen(t.color(Role::QuietInk), 1.2));
+        pen.painter->drawLine(ends[i] + QPointF(0, 1), QPointF(ends[i].x(), y));
+        pen.painter->drawLine(QPointF(ends[i].x(), y), QPointF(rail + 6, y));
+    }
+    for (const double y : joins) plus(pen, QPointF(rail, y));
     return bottom - top;
 }
 
