@@ -8,10 +8,8 @@
 #include <vector>
 
 #include "engine/model/gguf_types.h"
-#include "kernels/cpu/packed_weights.h"
-#include "kernels/reference/host_memory.h"
 #include "kernels/reference/host_weights.h"
-#include "tests/support/kernel_cases.h"
+#include "tests/kernels/load_packed.h"
 
 namespace decodescope {
 namespace {
@@ -57,15 +55,7 @@ public:
         const int in = builder_.value("in", tensor.columns), out = builder_.value("out", tensor.rows);
         builder_.table.tensors.push_back(tensor);
         builder_.linear(OpId::UpProjection, kNone, in, out, 0);
-        weights_ = PackedWeights::plan(builder_.table, builder_.program, WeightType::AsInFile,
-                                       [this](std::size_t bytes) {
-                                           return memory_.allocate(bytes, MemoryPurpose::Weights);
-                                       }).value();
-        const ProgressFn nobody;
-        PackWork work(builder_.table, *weights_, nobody, {});
-        std::vector<std::byte> scratch(static_cast<std::size_t>(work.scratch_bytes()));
-        work.use_scratch(scratch.data());
-        ThreadPool(1).run(work);
+        weights_ = test::load_packed(builder_, WeightType::AsInFile, memory_);
         // At the end of its memory: reading past it shows under the address sanitizer.
         copy_.assign(packed().data, packed().data + packed().bytes());
     }

@@ -6,10 +6,8 @@
 #include <numeric>
 #include <vector>
 
-#include "kernels/cpu/packed_weights.h"
-#include "kernels/reference/host_memory.h"
 #include "kernels/reference/host_weights.h"
-#include "tests/support/kernel_cases.h"
+#include "tests/kernels/load_packed.h"
 
 namespace decodescope {
 namespace {
@@ -24,14 +22,7 @@ public:
         const int in = builder_.value("in", columns), out = builder_.value("out", rows);
         const int weight = builder_.tensor(rows, columns, in_file, 1.0f, 0.0f, transposed);
         if (panels) builder_.linear(OpId::UpProjection, kNone, in, out, weight);
-        weights_ = PackedWeights::plan(builder_.table, builder_.program, kept, [this](std::size_t bytes) {
-                       return memory_.allocate(bytes, MemoryPurpose::Weights);
-                   }).value();
-        const ProgressFn nobody;
-        PackWork work(builder_.table, *weights_, nobody, {});
-        std::vector<std::byte> scratch(static_cast<std::size_t>(work.scratch_bytes()));
-        work.use_scratch(scratch.data());
-        ThreadPool(1).run(work);
+        weights_ = test::load_packed(builder_, kept, memory_);
         // What products read lies at the end of its memory: reading past it shows under the address sanitizer.
         copy_.assign(packed().data, packed().data + packed().bytes());
     }

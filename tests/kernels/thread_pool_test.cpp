@@ -126,7 +126,9 @@ int allowed_cores() {
 TEST(CoreSeat, StaysWhileCoresAreSharedAndLeavesACoreOnWhichItStarves) {
     using std::chrono::milliseconds;
     const int cores = allowed_cores();
-    if (cores < 2 || usable_cores() != cores) GTEST_SKIP() << "needs two cores and no quota";
+    if (cores < 2 || usable_cores() != cores) GTEST_SKIP() << "Threads keep to cores of their own where the process may use two or more and no quota is set; here "
+                        "it may use "
+                     << usable_cores() << " of " << cores << ", so there is nothing that it would do.";
     EXPECT_TRUE(HomeCores(cores - 1).cores().empty()) << "fewer threads than cores: the system chooses";
     EXPECT_TRUE(HomeCores(cores + 1).cores().empty());
     const HomeCores homes(cores);

@@ -13,21 +13,12 @@
 
 #include "kernels/cpu/kernel_table.h"
 #include "kernels/cpu/panel_layout.h"
+#include "kernels/cpu/simd/coded_blocks-inl.h"
 #include "kernels/cpu/simd/common-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace decodescope::HWY_NAMESPACE {
 namespace {
-
-// Without it the sums of a tile stay in memory.
-#if HWY_COMPILER_GCC_ACTUAL
-#define DECODESCOPE_UNROLL _Pragma("GCC unroll 32")
-#else
-#define DECODESCOPE_UNROLL
-#endif
-
-constexpr int kLanes = static_cast<int>(hn::MaxLanes(DF()));
-constexpr int kVectors = static_cast<int>(kPanelOutputs) / kLanes;  // of a panel and column
 
 // A tile is kRows rows and some panels. Its sums, a column of weights and one input fit into the registers, and there
 // are enough of them to hide the latency of a multiply-add.
@@ -118,44 +109,6 @@ template <class E, int kRows, int kPanels>
 HWY_INLINE void Chains(const float* const* x, const E* const* w, std::int64_t count, Sums<kRows, kPanels>& sums) {
     sums.Clear();
     ChainsOnto(x, w, count, sums);
-}
-
-// A block of coded weights as f32, [32][16]: scale * code - minimum, as widened.
-template <ElementType kType>
-HWY_INLINE void DecodeBlock(const std::byte* block, float* HWY_RESTRICT out) {
-    const DF d;
-    const hn::RebindToSigned<DF> d32;
-    const hn::Rebind<std::uint8_t, DF> d8;
-    constexpr int kHalf = static_cast<int>(kWeightBlock) / 2;
-    const auto* nibbles = reinterpret_cast<const std::uint8_t*>(block);
-    const auto* high = nibbles + kPanelNibbleBytes;
-    const auto* scales = reinterpret_cast<const float*>(block + kPanelNibbleBytes + panel_high_bytes(kType));
-    constexpr int kHighColumns = kType == ElementType::Q5 ? 8 : 4;
-    constexpr int kHighMask = kType == ElementType::Q5 ? 16 : 48;
-    const auto with_high = [&](hn::Vec<decltype(d32)> code, int k, int lane) HWY_ATTR {
-        if constexpr (kType == ElementType::Q4) return code;
-        const auto bits = hn::PromoteTo(d32, hn::LoadU(d8, high + k / kHighColumns * kPanelOutputs + lane));
-        const int shift = 4 - k % kHighColumns * (8 / kHighColumns);
-        const auto moved = shift >= 0 ? hn::ShiftLeftSame(bits, shift) : hn::ShiftRightSame(bits, -shift);
-        return hn::Or(code, hn::And(moved, hn::Set(d32, kHighMask)));
-    };
-    DECODESCOPE_UNROLL
-    for (int v = 0; v < kVectors; ++v) {
-        const int lane = v * kLanes;
-        const VF scale = hn::LoadU(d, scales + lane), other = hn::LoadU(d, scales + kPanelOutputs + lane);
-        const VF later = kType == ElementType::Q6 ? other : scale;  // of the second half of the columns
-        const VF minimum = kType == ElementType::Q6 ? hn::Mul(scale, hn::Set(d, 32.0f)) : other;
-        const VF later_minimum = kType == ElementType::Q6 ? hn::Mul(other, hn::Set(d, 32.0f)) : other;
-        DECODESCOPE_UNROLL
-        for (int k = 0; k < kHalf; ++k) {
-            const auto both = hn::PromoteTo(d32, hn::LoadU(d8, nibbles + k * kPanelOutputs + lane));
-            const auto low = with_high(hn::And(both, hn::Set(d32, 15)), k, lane);
-            const auto upper = with_high(hn::ShiftRight<4>(both), k + kHalf, lane);
-            hn::StoreU(hn::MulSub(hn::ConvertTo(d, low), scale, minimum), d, out + k * kPanelOutputs + lane);
-            hn::StoreU(hn::MulSub(hn::ConvertTo(d, upper), later, later_minimum), d,
-                       out + (k + kHalf) * kPanelOutputs + lane);
-        }
-    }
 }
 
 // One piece of coded weights: one chain, as of f32 ones, over blocks that become f32 one by one.

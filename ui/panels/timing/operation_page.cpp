@@ -68,7 +68,7 @@ OperationPage::OperationPage(QWidget* parent) : QWidget(parent) {
     layout->addWidget(note_);
 }
 
-void OperationPage::present(const PanelContext& context) {
+void OperationPage::present(const PanelContext& context, unsigned changes) {
     std::optional<MachineCeiling> ceiling;
     bool later = false;
     const bool live = context.session != nullptr && context.session->state() != SessionState::Replay;
@@ -78,10 +78,14 @@ void OperationPage::present(const PanelContext& context) {
         ceiling = context.machine->known();
         later = !ceiling && context.machine->can_measure();
     }
-    shown_ = context.recording ? operation_table(*context.recording, context.step,
+    // While tokens come the view moves on, and each step is another table; nothing is made twice for one that stays.
+    const bool same = context.recording == recording_ && context.step == shown_.step && ceiling.has_value() == measured_;
+    recording_ = context.recording;
+    measured_ = ceiling.has_value();
+    if (!same) shown_ = context.recording ? operation_table(*context.recording, context.step,
                                                  live ? context.session->program() : StepProgram(), ceiling)
                                : OperationTable();
-    show_rows();
+    if (!same || (changes & ThemeChanged) != 0) show_rows();
     const bool profiled = context.session != nullptr && (!live || context.session->settings().profile);
     note_->setText(operation_sentence(shown_, profiled, ceiling, later));
 }

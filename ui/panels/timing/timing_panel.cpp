@@ -59,7 +59,7 @@ public:
             return;
         }
         if (showing_operations()) {
-            operations_->present(context);
+            operations_->present(context, changes);
             return;
         }
         model_.update(context.recording.get(), context.recording && differs_by_design(context.recording->facts()));
